@@ -28,12 +28,15 @@ PASSIVE_ELEMENTS = (
     "p|picture|pre|q|s|select|small|span|strong|sub|summary|sup|table|tbody|td|th|thead|tr|u|ul"
 )
 ACTIVE_ATTRIBUTES = r"on\w+|style|href|xlink:href|src\w*|data|action|formaction|poster|background|ping|cite"
+NO_TAG = "(?:[^<>]|<(?![a-z]))"
+TAG_NAME = r"[a-z](?:[^\s/<>]|<(?![a-z]))*+"  # as browsers read one, and viewers that are no CommonMark pass it on
 TAG_PATTERN = re.compile(
     rf"""<(?:(?=/?(?:{ACTIVE_ELEMENTS})(?:[\s/>]|$))
            | (?=/?(?:{PASSIVE_ELEMENTS})\s*+/?>)
            | (?=!--|!\[|![a-z]|\?)
            | (?=[a-z][\w:.-]*+[\s/]++[\w:@.-]++=)
-           | (?=[a-z][\w:.-]*+[\s/][^<>]*?(?<![\w:-])(?:{ACTIVE_ATTRIBUTES})\s*+=))""",
+           | (?={TAG_NAME}[\s/]++[^\s/<>="']++\s*+=\s*+["'])
+           | (?={TAG_NAME}[\s/]{NO_TAG}*?(?<![\w:-])(?:{ACTIVE_ATTRIBUTES})\s*+=))""",
     re.VERBOSE | re.IGNORECASE,
 )
 TAG_NAME_PATTERN = re.compile(r"<[/!?]?[\w-]*")
@@ -41,7 +44,7 @@ MARKUP_PATTERN = re.compile(r"<(?=[a-z/!?])|&(?=#?\w)|\](?=[(:\[])|\\", re.IGNOR
 DEFINITION_PATTERN = re.compile(  # of what a reference leads to: "[label]:" at the beginning of a line or a list item
     r"^([^\w\n\[\]]*+(?:\d+[.)][^\w\n\[\]]*+)*+\[(?:[^\[\]\\]|\\.)*+\]):", re.MULTILINE | re.DOTALL
 )
-REFERENCE_IMAGE_PATTERN = re.compile(r"!(?=\[(?!\d+\])[^\[\]]*+\]\[)")  # "Stop![1][2]" is none
+REFERENCE_IMAGE_PATTERN = re.compile(r"!(?=\[(?!\d+\])[^\[\]]*+\](?:\[|[ \t]++\())")  # "Stop![1][2]" is none
 TARGET_PATTERN = re.compile(  # of what is or resembles a link: its label, where that has no brackets, and its address
     r"(?P<label>!?\[[^\[\]]*+)?\]\((?:(?=(?P<at>[^()]*+(?:\([^()]*+\)[^()]*+)*+)\)))?"
 )
@@ -107,7 +110,8 @@ def _break_target(target: re.Match[str], allowed: frozenset[str]) -> str:
     """Return a target with a backslash that makes it text, unless it is an allowed link or the arguments of a call."""
     label, at = target["label"] or "!", target["at"] or ""
     is_escaped = label.endswith("\\") or target.string.endswith("\\", 0, target.start())
-    is_allowed_link = label[0] == "[" and not is_escaped and at.strip(" \n<>") in allowed
+    is_in_image = "![" in target.string[target.string.rfind("]", 0, target.start()) + 1 : target.start()]  # as some read it
+    is_allowed_link = label[0] == "[" and not is_escaped and not is_in_image and at.strip(" \n<>") in allowed
     is_kept = is_allowed_link or ARGUMENTS_PATTERN.fullmatch(at)
     return target[0] if is_kept else f"{target[0][:-1]}\\("
 

@@ -15,6 +15,7 @@ FLOOR_S, MAX_S = 0.002, 0.05  # for the longer text: the square that takes 8 ms 
 # that compile what a module or a record keeps, and parts of a pattern that is pumped as a whole
 FUNCTIONS_WITH_VARIABLES = {
     "_compile_cue",
+    "_compile_number_form",  # for at most 15 digits
     "_cue",
     "_mentions_word",
     "_normalize_part_names",

@@ -49,6 +49,13 @@ TAKEN_OUT = {  # what a model might write, and what is shown of it
     "//evil.example/a": "⟨link removed⟩",
     "www.evil.example": "⟨link removed⟩",
     "_www.evil.invalid/x_": "_⟨link removed⟩_",
+    "_www.e\u2003vil.com_": "_⟨link removed⟩\u2003⟨link removed⟩_",
+    "<a%b onmouseover=alert(1)>": "‹a%b onmouseover=alert(1)>",  # no tag of CommonMark, and one of browsers
+    "<a b< onmouseover=alert(1)>": "‹a b< onmouseover=alert(1)>",
+    "<x<y onclick=alert(1)>": "‹x‹y onclick=alert(1)>",
+    '<a%b title=">" onclick=alert(1)>': '‹a%b title=">" onclick=alert(1)>',
+    "![a [b](https://ok.example/a?b=1)": "![a [b]\\(https://ok.example/a?b=1)",  # an image where labels are not nested
+    "![a] (https://ok.example/a?b=1)": "!\\[a] (https://ok.example/a?b=1)",
     "a\x00![b](https://evil.example/p.png)": "a\ufffdb",
     "https://ok.example/a?b=1\u00a0@evil.example/": "https://ok.example/a?b=1 \u00a0@evil.example/",
     "evil.com/steal?q=SECRET": "⟨link removed⟩",

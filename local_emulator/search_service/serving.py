@@ -1,7 +1,10 @@
 """Serve any WSGI application on this machine, by http or https: the search service, and what stands beside it."""
 
+import io
+import socket
 import ssl
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,13 +13,39 @@ from typing import Any
 from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
 
 IDLE_TIMEOUT_S = 30.0  # of a connection on which nothing comes
+INPUT_TIMEOUT_S = 120.0  # for all that a client sends: a thread waits for it, also where it comes byte by byte
 LOOPBACK = "127.0.0.1"
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 CertificateFiles = tuple[Path, Path]  # the certificate and its key
 
 
+class _TimedInput(io.RawIOBase):
+    """What comes on a connection. Raises TimeoutError when nothing comes for a while, or all takes too long."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection, self._ends_at = connection, time.monotonic() + INPUT_TIMEOUT_S
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        remaining_s = self._ends_at - time.monotonic()
+        if remaining_s <= 0:
+            raise TimeoutError("the request took too long to come")
+        self._connection.settimeout(min(IDLE_TIMEOUT_S, remaining_s))
+        try:
+            return self._connection.recv_into(buffer)
+        finally:
+            self._connection.settimeout(IDLE_TIMEOUT_S)
+
+
 class _UnloggedRequestHandler(WSGIRequestHandler):
     timeout = IDLE_TIMEOUT_S
+
+    def setup(self) -> None:
+        super().setup()
+        self.rfile.close()
+        self.rfile = io.BufferedReader(_TimedInput(self.connection))
 
     def version_string(self) -> str:
         """Name no versions to whoever asks."""

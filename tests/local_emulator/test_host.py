@@ -281,22 +281,32 @@ def test_serve_says_what_there_is_to_call_and_stops_when_told(stop: signal.Signa
     assert (child.returncode, rest) == (0, "Stopped.\n")
 
 
+SLOW_REQUESTS = {  # what comes at once, and what is answered to it at last
+    "Content-Length: 1000\r\n\r\n": b"408 REQUEST TIMEOUT",
+    "Transfer-Encoding: chunked\r\n\r\n5\r\n": b"",
+    "X-Name: ": b"",
+}
+
+
 @pytest.mark.parametrize("sends", ["nothing", "a byte now and then"])
-def test_a_body_that_does_not_come_does_not_hold_its_thread(monkeypatch: pytest.MonkeyPatch, sends: str) -> None:
-    monkeypatch.setattr(host_module, "BODY_TIMEOUT_S", 0.5)
-    monkeypatch.setattr(serving._UnloggedRequestHandler, "timeout", 0.5)
+@pytest.mark.parametrize("rest", SLOW_REQUESTS)
+def test_what_does_not_come_holds_no_thread(monkeypatch: pytest.MonkeyPatch, rest: str, sends: str) -> None:
+    """Neither while it is waited for nor afterwards, when the server reads what is left to read."""
+    monkeypatch.setattr(serving, "INPUT_TIMEOUT_S", 1.0)
+    monkeypatch.setattr(serving, "IDLE_TIMEOUT_S", 0.5)
     with run_host(planted()) as url:
-        address = url.removeprefix("http://")
+        address, before = url.removeprefix("http://"), threading.active_count()
         name, port = address.split(":")
-        with socket.create_connection((name, int(port)), timeout=10) as connection:
-            head = f"POST /api/echo/x HTTP/1.1\r\nHost: {address}\r\nContent-Length: 1000\r\n\r\n"
-            connection.sendall(head.encode())
-            for _ in range(20 if sends != "nothing" else 0):
-                with suppress(OSError):  # it has been closed
-                    connection.sendall(b"x")
-                time.sleep(0.1)
-            with suppress(ConnectionResetError):
-                assert connection.recv(1000).split(b"\r\n")[0].endswith(b"408 REQUEST TIMEOUT")
+        with socket.create_connection((name, int(port)), timeout=0.05) as connection:
+            connection.sendall(f"POST /api/echo/x HTTP/1.1\r\nHost: {address}\r\n{rest}".encode())
+            answer, ends_at = b"", time.monotonic() + 10.0
+            while time.monotonic() < ends_at and (threading.active_count() > before or not answer):
+                with suppress(OSError):  # nothing has come yet, or it is closed
+                    if sends != "nothing":
+                        connection.sendall(b"x")
+                    answer += connection.recv(1000) or b"closed"
+            assert threading.active_count() == before
+            assert SLOW_REQUESTS[rest] in answer
 
 
 def test_the_server_names_no_versions() -> None:

@@ -12,7 +12,7 @@ import pytest
 from tests.faults.damage_exercise import DamageBench, Outcome
 
 PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["tests.faults.damage_exercise"])
+PROCESSES.set_forkserver_preload(["tests.faults.warm_exercise"])
 
 
 @pytest.fixture(scope="module")

@@ -58,7 +58,17 @@ class TextLines:
     heading: bool = False
 
 
-PageItem = FilingTable | TextLines
+@dataclass(frozen=True, slots=True)
+class TextTable:
+    """A heading and, right below it, rows whose texts begin `lefts` points from the margin; the first row is in bold."""
+
+    heading: str
+    rows: Sequence[Row]
+    lefts: Sequence[float]
+    size: float = 9
+
+
+PageItem = FilingTable | TextLines | TextTable
 
 
 def draw_pages(pages: Sequence[Sequence[PageItem]]) -> bytes:
@@ -68,10 +78,16 @@ def draw_pages(pages: Sequence[Sequence[PageItem]]) -> bytes:
         y: float = _TOP
         parts = []
         for item in items:
-            drawn, y = _draw_texts(item, y - 8) if isinstance(item, TextLines) else _draw_table(item, y - 20)
+            drawn, y = _draw_item(item, y)
             parts.append(drawn)
         contents.append("".join(parts).encode("cp1252"))
     return _assemble_pdf(contents)
+
+
+def _draw_item(item: PageItem, y: float) -> tuple[str, float]:
+    if isinstance(item, TextLines):
+        return _draw_texts(item, y - 8)
+    return _draw_text_table(item, y - 20) if isinstance(item, TextTable) else _draw_table(item, y - 20)
 
 
 def draw_filing(pages: Sequence[Sequence[FilingTable]], *, title: str = "", prose: str = "") -> bytes:
@@ -202,6 +218,19 @@ def _break_lines(text: str, size: float) -> list[str]:
         else:
             lines[-1] = longer
     return lines
+
+
+def _draw_text_table(table: TextTable, y: float) -> tuple[str, float]:
+    """Return what draws a heading and its rows, and the height below them."""
+    step = table.size * 1.35
+    parts = [_draw_text(table.heading, _MARGIN, y, table.size + 1, "B")]
+    for number, row in enumerate(table.rows):
+        y -= step
+        parts += [
+            _draw_text(text, _MARGIN + left, y, table.size, "R" if number else "B")
+            for text, left in zip(row, table.lefts, strict=True)
+        ]
+    return "".join(parts), y - step
 
 
 def _draw_table(table: FilingTable, y: float) -> tuple[str, float]:

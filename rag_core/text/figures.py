@@ -54,8 +54,8 @@ def remove_dates(cells: Sequence[str]) -> list[str]:
 
 
 def has_digit(cells: Sequence[str]) -> bool:
-    """Return whether a digit stands in any of some cells, or in a text."""
-    return any(sign.isdigit() for cell in cells for sign in cell)
+    """Return whether a digit stands in any of some cells, or in a text; the "²" of a unit is none."""
+    return any(sign.isdecimal() for cell in cells for sign in cell)
 
 
 def parse_figure(text: str) -> Figure | None:

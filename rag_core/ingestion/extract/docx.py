@@ -7,7 +7,8 @@ until it is laid out, so none are given. Deleted text is left out; hidden text t
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from io import BytesIO
 from typing import IO
 from xml.etree.ElementTree import Element, ParseError
@@ -29,10 +30,12 @@ from rag_core.ingestion.extract.docx_styles import (
     resolve_paragraph_style,
 )  # fmt: skip
 from rag_core.ingestion.extract.extraction import clean_text, collect_blocks
-from rag_core.ingestion.tables import format_table_row
+from rag_core.ingestion.tables import format_table_row, join_header_rows
 
 MAX_PART_BYTES = 64 * 1024 * 1024  # of XML
 MAX_SPANNED_COLUMNS = 63  # the most columns of a table in Word
+MAX_REPEATED_CHARS = 200  # of a merged cell that stands in each of its rows: longer ones only in the first
+MAX_HEAD_ROWS = 3
 MAX_LIST_LEVELS = 9  # the most levels of a list in Word
 _TITLE_TAG = "{http://purl.org/dc/elements/1.1/}title"
 _MARKUP_NAMESPACE = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
@@ -116,6 +119,15 @@ def _build_docx_blocks(items: Iterator[DocxItem]) -> Iterator[Block]:
         line = last + 1
 
 
+@dataclass(frozen=True, slots=True)
+class DocxCell:
+    """A cell of a table: the columns that it spans, 0 where the one to its left does, and if it goes on from above."""
+
+    text: str
+    width: int
+    is_merged: bool = False
+
+
 class _DocxReader:
     """A reader of the document body that keeps track of hidden runs, list counters and notes to be given."""
 
@@ -146,9 +158,7 @@ class _DocxReader:
         if element.tag == f"{W}p":
             yield from self._read_paragraph(element)
         elif element.tag == f"{W}tbl":
-            rows = [self._format_table_row(row, element) for row in _iterate_nearest_descendants(element, f"{W}tr")]
-            if filled := [row for row in rows if row.strip(" |")]:
-                yield "table", "\n".join(filled), 0
+            yield from self._read_table(element)
         elif element.tag not in _UNREAD_TAGS:
             for child in element:
                 yield from self._read_element(child)
@@ -180,21 +190,41 @@ class _DocxReader:
         )
         return f"{'  ' * depth}{mark} "
 
-    def _format_table_row(self, row: Element, table: Element) -> str:
-        """Return a row with bars between its cells, with an empty cell for each further column that a cell spans."""
-        if row.find(f"{W}trPr/{W}del") is not None:
-            return ""
-        cells: list[str] = []
+    def _read_table(self, table: Element) -> Iterator[DocxItem]:
+        """Yield a table with its heads in one row; a first row of one cell above several columns is a paragraph."""
+        rows: list[list[DocxCell]] = []
+        for row in _iterate_nearest_descendants(table, f"{W}tr"):
+            if row.find(f"{W}trPr/{W}del") is None:
+                rows.append(self._read_table_row(row, table, rows[-1] if rows else []))
+        filled = [row for row in rows if any(cell.text for cell in row)]
+        if len(filled) > 1 and _is_title(filled[0], filled[1]):
+            yield "paragraph", filled.pop(0)[0].text, 0
+        if filled:
+            count = _count_head_rows(filled)
+            texts = [[cell.text for cell in row] for row in filled]
+            heads = [join_header_rows(texts[:count])] if count > 1 else texts[:1]
+            yield "table", "\n".join(map(format_table_row, [*heads, *texts[count:]])), 0
+
+    def _read_table_row(self, row: Element, table: Element, above: Sequence[DocxCell]) -> list[DocxCell]:
+        """Return the cells of a row, with an empty cell for each further column that a cell spans.
+
+        A cell that is merged with the one above it has the text of that one.
+        """
+        cells: list[DocxCell] = []
         for cell in _iterate_nearest_descendants(row, f"{W}tc"):
             properties = cell.find(f"{W}tcPr")
             dark = read_val_attribute(table, "tblPr", "tblStyle") or (properties is not None and is_shaded(properties))
             texts = (self._read_visible_text(p, self._look_up_style(p), on_paper=not dark) for p in cell.iter(f"{W}p"))
+            text = " ".join(clean_text(" ".join(texts)).split())
             span = read_val_attribute(cell, "tcPr", "gridSpan")
-            cells += [
-                " ".join(clean_text(" ".join(texts)).split()),
-                *[""] * (min(int(span or 1), MAX_SPANNED_COLUMNS) - 1),
-            ]
-        return format_table_row(cells)
+            merge = properties.find(f"{W}vMerge") if properties is not None else None
+            is_merged = merge is not None and merge.get(f"{W}val", "continue") == "continue" and len(cells) < len(above)
+            width = max(1, min(int(span or 1), MAX_SPANNED_COLUMNS))
+            if is_merged and not text and len(above[len(cells)].text) <= MAX_REPEATED_CHARS:
+                text = above[len(cells)].text
+            cells.append(DocxCell(text, width, is_merged=is_merged))
+            cells += [DocxCell("", 0, is_merged=is_merged)] * (width - 1)
+        return cells
 
     def _read_pending_notes(self) -> Iterator[DocxItem]:
         """Yield the notes referred to since the last call, each behind its number."""
@@ -231,6 +261,28 @@ class _DocxReader:
                 self.note_count += 1
                 return f"[{self.note_count}]"
         return _TEXT_BY_TAG.get(child.tag, "")
+
+
+def _is_title(first: Sequence[DocxCell], below: Sequence[DocxCell]) -> bool:
+    """Return whether a row is one cell above the several of the next row."""
+    return first[0].width == len(first) and len(first) > 1 and sum(cell.width > 0 for cell in below) > 1
+
+
+def _count_head_rows(rows: Sequence[Sequence[DocxCell]]) -> int:
+    """Return how many first rows name the columns: the first, and those that divide cells of it that span several.
+
+    All else in these is empty or merged with the cells above.
+    """
+    first = rows[0]
+    divided = [n for n, cell in enumerate(first) if cell.width != 1]
+    count = 1
+    while divided and count < min(len(rows) - 1, MAX_HEAD_ROWS) and len(rows[count]) == len(first):
+        row = rows[count]
+        others = (cell for n, cell in enumerate(row) if n not in divided)
+        if not all(cell.is_merged or not cell.text for cell in others) or not any(row[n].text for n in divided):
+            break
+        count += 1
+    return count
 
 
 def _load_notes(package: zipfile.ZipFile, kind: str) -> list[Element]:

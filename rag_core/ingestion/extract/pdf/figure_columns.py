@@ -3,12 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from statistics import median
 
 from rag_core.ingestion.extract.pdf.figure_rows import MIN_LABEL_GAP, FigureRow, Segment, is_head_row, is_label_row
 
 MAX_ROW_GAP = 3.4  # of the type size, from row to row of a table: a wider gap ends it
 MAX_LABEL_ROWS = 3  # rows of a table without a figure one after the other
+MIN_HEADING_GAP = 1.5  # of the distance of rows: further below may stand the heading of another table
 MAX_FIGURE_COLUMNS = 60  # of a table: time grows with their square
+_MEASURED_ROWS = 9
 MAX_VALUE_LETTERS = 14  # of a cell of words in a column of figures, such as "NM" or "see note 4"
 
 
@@ -46,19 +49,27 @@ def grow_table(rows: Sequence[FigureRow], first: int) -> GrowingTable:
     table = GrowingTable([])
     table.add(rows[first])
     waiting: list[FigureRow] = []
+    set_off = False  # whether the rows without figures stand further below the table than its rows do from each other
     for above, row in pairwise(rows[first:]):
         if row.baseline - above.baseline > MAX_ROW_GAP * max(row.size, above.size) or len(waiting) > MAX_LABEL_ROWS:
             break
-        placed = row if row.figures else _take_words_as_figures(row, table.columns)
+        placed = row if row.figures or set_off else _take_words_as_figures(row, table.columns)
         if placed.figures and table.fits(placed) and not is_head_row(placed):
             table.rows += waiting
-            waiting = []
+            waiting, set_off = [], False
             table.add(placed)
         elif row.figures or not is_label_row(row, table.columns):
             break
         else:
+            set_off = set_off or row.baseline - above.baseline > MIN_HEADING_GAP * _measure_pitch(table.rows)
             waiting.append(row)
     return table
+
+
+def _measure_pitch(rows: Sequence[FigureRow]) -> float:
+    """Return the usual distance of the last rows; that which ends a table where there is one row only."""
+    distances = [below.baseline - above.baseline for above, below in pairwise(rows[-_MEASURED_ROWS:])]
+    return median(distances) if distances else MAX_ROW_GAP * rows[-1].size
 
 
 def _take_words_as_figures(row: FigureRow, columns: Sequence[tuple[float, float]]) -> FigureRow:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from rag_core.answering.citations import ClaimPassage, build_citation
+from rag_core.answering.computing.asked_columns import YEAR_PATTERN
 from rag_core.answering.computing.operations import CitedCell, Computation, is_recomputed
 from rag_core.answering.computing.questions import AskedOperation, parse_lookup, parse_operation
-from rag_core.answering.computing.resolution import YEAR_PATTERN, Resolved, Unresolved, resolve
+from rag_core.answering.computing.resolution import Resolved, Unresolved, resolve
 from rag_core.answering.computing.stored_tables import StoredTable, read_stored_tables
 from rag_core.core.kit import Kit
 from rag_core.core.model import Citation, Claim, Judgement, Ranking
@@ -101,9 +102,9 @@ def _state_result(asked: AskedOperation, resolved: Resolved) -> str:
         return f"{cells[0].row.label}, {'; '.join(values)}."
     if computation.kind == "filter":
         return f"{_list_labels(cells)}. Selected: rows{condition}."
-    if computation.kind == "sum":
+    if computation.kind in ("sum", "average"):
         total = _format_figure(computation.result, cells, scale)
-        return f"{total}. Sum of {cells[0].column}{condition}: {_list_cells(cells)}."
+        return f"{total}. {computation.kind.capitalize()} of {cells[0].column}{condition}: {_list_cells(cells)}."
     if computation.kind == "extreme":
         return _state_extreme(computation, scale, condition, resolved.without_figure)
     return _state_pair(asked, computation, scale)
@@ -132,12 +133,16 @@ def _state_pair(asked: AskedOperation, computation: Computation, scale: str) -> 
         if first.column == second.column:
             return f"{amount}. Difference of {first.column}: {both}."
         is_in_time = all(YEAR_PATTERN.search(cell.column) for cell in computation.cells)
+        if asked.is_against_plan:
+            return f"{amount} {'less' if computation.result < 0 else 'more'}. Difference of {first.row.label}: {both}."
         if " than " in asked.text and not is_in_time:  # of what is compared, neither comes first
             return f"{amount}. Difference of {first.row.label}: {both}."
         return f"{amount}, {way}. Difference of {first.row.label}: {both}."
     larger = second if (computation.result > 0) == computation.is_highest else first
     if not computation.result:
         return f"They are equal. Compared: {both}."
+    if word := asked.choose_comparative(is_high=computation.result < 0):
+        return f"{word.capitalize()}. Compared: {both}."
     if " or " in asked.text:
         return f"{_name_cell(larger, computation.cells)}. Compared: {both}."
     return f"{'Yes' if larger is first else 'No'}. Compared: {both}."

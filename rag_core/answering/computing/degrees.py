@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 
 from rag_core.text.terms import WORD_PATTERN, extract_terms
 
+PRICE_NAMES = "price cost fee fare charge"
+PRICE_TERMS = extract_terms(PRICE_NAMES)
 # the adjectives for much of something, those for little of it, and how columns name it
 _SCALES = (
     ("many much great large big high", "few little small low", ""),
-    ("expensive dear costly", "cheap", "price cost fee fare charge"),
+    ("expensive dear costly", "cheap", PRICE_NAMES),
     ("heavy", "light", "weight mass"),
     ("long", "short", "length distance duration time"),
     ("tall", "short", "height"),
@@ -28,6 +30,8 @@ _IRREGULAR = {
     "recent": ("", ""),
     "recently": ("", ""),
 }
+_OF_NAME = re.compile(r"[(\[,/:]|\b(?:per|of|in|on|a|an|each|for|by|at)\b", re.IGNORECASE)  # ends the noun of a head
+_LIMITING = re.compile(r"\b(?:max|maximum|min|minimum|allowed|permitted|recommended|target)\b", re.IGNORECASE)
 _DOUBLED = re.compile(r"[^aeiou][aeiou][^aeiouwy]")  # the end of "big", of which "bigger" is the form
 
 
@@ -92,6 +96,15 @@ def find_degrees(text: str) -> list[tuple[str, tuple[Scale, ...]]]:
             scales = (scale for scale in _SCALES_BY_FORM[word] if scale.columns or scale.is_time)
             found.append((match[0], tuple(replace(s, is_high=s.is_high != is_less) for s in scales)))
     return found
+
+
+def is_measured_by(column: str, scale: Scale) -> bool:
+    """Return whether a column is of what an adjective measures: "Unit price (€)" of "cheap", no "Weight limit" of "heavy".
+
+    The noun of its name decides, which is the last word before a bracket, a comma or "per".
+    """
+    words = [word for word in WORD_PATTERN.findall(_OF_NAME.split(column)[0]) if not word.isdecimal()]
+    return bool(words) and extract_terms(words[-1]) <= scale.columns and not _LIMITING.search(column)
 
 
 def points_down(text: str) -> bool:

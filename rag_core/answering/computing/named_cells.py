@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from rag_core.answering.computing.questions import AskedOperation
+from rag_core.answering.computing.questions import CONDITIONED, PAIRED, AskedOperation
 from rag_core.answering.computing.stored_tables import CitedRow, StoredTable
 from rag_core.text.figures import is_period, parse_figure
 from rag_core.text.terms import WORD_PATTERN, extract_terms
@@ -14,24 +14,66 @@ MIN_SHARED_SHARE = 0.6  # of the longer one
 _TOTAL = re.compile(r"(?:grand |sub-?)?totals?\b", re.IGNORECASE)
 _LAST_TOTAL = re.compile(r"sum\b|overall\b|all\b", re.IGNORECASE)
 _SHORT_CODE = re.compile(r"[A-Z]{1,3}")  # a cell that is found only in capitals: "OR" is no "or"
+_END_OF_NOUN = re.compile(r"[(\[,:;]|\s\d|\s[-–—]\s|\b(?:for|of|in|on|at|per|with|from)\b")
 _UNIT_OF_LABEL = re.compile(r"\([^()]{1,12}\)$|, per \w+$")  # "Chlorine (kg)", "Room hire, per hour"
 _YES, _NO = ("yes", "true", "y", "x", "✓", "✔"), ("no", "false", "n", "", "-", "–", "✗")
 
 
 def find_named_rows(asked: AskedOperation, table: StoredTable) -> tuple[CitedRow, ...]:
-    """Return the rows whose label the question has in full, in the order of mention; of nested labels the longest."""
+    """Return the rows whose label the question has in full, in the order of mention; of nested labels the longest.
+
+    Rows of one label are rather those that meet a condition: how often the label occurs may be asked for.
+    """
     words, asked_terms = fold_words(asked.text), extract_terms(asked.text)
     found = []
     for row in () if table.is_list else table.rows:
-        terms = extract_terms(_UNIT_OF_LABEL.sub("", row.label))
-        if is_total(row, table) and row.label.casefold() not in asked.text.casefold():
-            continue
-        if terms and not is_period(row.label) and all(has_word(term, asked_terms) for term in terms):
-            first = min((words.index(w) for w in fold_words(row.label) if w in words), default=len(words))
-            found.append((first, terms, row))
-    found += _find_rows_by_name(asked, table, [row for _, _, row in found])
+        for name in {row.label, row.cells[0]}:
+            terms = extract_terms(_UNIT_OF_LABEL.sub("", name))
+            if is_total(row, table) and name.casefold() not in asked.text.casefold():
+                continue
+            if terms and not is_period(name) and all(has_word(term, asked_terms) for term in terms):
+                first = min((words.index(w) for w in fold_words(name) if w in words), default=len(words))
+                found.append((first, terms, row))
+    named = [row for _, _, row in found]
+    found += _find_rows_by_name(asked, table, named)
+    found += _find_rows_by_noun(asked, table, [row for _, _, row in found])
     kept = [f for f in found if not any(f[1] < other[1] for other in found)]
-    return _choose_group([row for _, _, row in sorted(kept, key=lambda f: f[0])], asked.terms)
+    by_place = [row for _, _, row in sorted(kept, key=lambda f: f[0])]
+    rows = _choose_group([row for n, row in enumerate(by_place) if row not in by_place[:n]], asked.terms)
+    is_repeated = len({row.label for row in rows}) == 1 < len(rows) and _repeats_labels(table)
+    return () if is_repeated and asked.kind in CONDITIONED else rows
+
+
+def _repeats_labels(table: StoredTable) -> bool:
+    labels = [row.label for row in table.rows]
+    return len(set(labels)) < len(labels) and not any(row.group for row in table.rows)
+
+
+def _find_rows_by_noun(
+    asked: AskedOperation, table: StoredTable, named: Sequence[CitedRow]
+) -> list[tuple[int, frozenset[str], CitedRow]]:
+    """Return the rows of which the question has the noun alone, which no other row has: "goggles", "safety goggles".
+
+    They come as place of mention, terms and row, and only where cells of rows that are named are asked for.
+    """
+    if table.is_list or asked.kind not in (*PAIRED, "lookup"):
+        return []
+    labels = [(row, extract_terms(row.label)) for row in table.rows if not is_total(row, table)]
+    elsewhere = extract_terms(" ".join((*table.columns, table.about)))
+    taken = frozenset().union(*(extract_terms(row.label) for row in named))
+    found = []
+    for place, word in enumerate(fold_words(asked.text)):
+        term = extract_terms(word)
+        rows = [row for row, terms in labels if term and has_any_word(term, terms)]
+        if len(rows) == 1 and not term & (elsewhere | taken) and has_any_word(term, _read_noun(rows[0].label)):
+            found.append((place, term, rows[0]))
+    return found
+
+
+def _read_noun(label: str) -> frozenset[str]:
+    """Return the term of the last word of a label before a bracket, a comma or a measure: "Beaker 250 ml"."""
+    words = WORD_PATTERN.findall(_END_OF_NOUN.split(label)[0])
+    return extract_terms(words[-1]) if words else frozenset()
 
 
 def _find_rows_by_name(
@@ -63,11 +105,12 @@ def _choose_group(rows: Sequence[CitedRow], terms: frozenset[str]) -> tuple[Cite
 
 def find_equal_cells(asked: AskedOperation, table: StoredTable) -> tuple[tuple[int, str], ...]:
     """Return the columns of words, and the cells in them, that the question names in full: "TX", "Northgate Tools"."""
-    if table.is_list or asked.kind in ("compare", "difference", "ratio"):
+    if table.is_list or asked.kind in PAIRED:
         return ()
     found: list[tuple[int, str]] = []
     named = {word for column in table.columns for word in fold_words(column)}
-    for n in range(1, len(table.columns)):
+    names = () if _repeats_labels(table) else (0, table.name_at)
+    for n in (n for n in range(len(table.columns)) if n not in names):
         found += _find_counted_cells(asked, table, n)
         if asked.kind != "lookup" and holds_flags(table, n):
             if (name := extract_terms(table.columns[n])) and name <= asked.terms:
@@ -126,13 +169,18 @@ def is_written_out(term: str, text: str, codes: Iterable[str]) -> bool:
 
 def is_total(row: CitedRow, table: StoredTable) -> bool:
     """Return whether a row is a total of others; "All depots" only as the last row."""
-    is_last = row is table.rows[-1] and bool(_LAST_TOTAL.match(row.label))
-    return is_last or bool(_TOTAL.match(row.label))
+    names = (row.label, row.cells[0])
+    is_last = row is table.rows[-1] and any(map(_LAST_TOTAL.match, names))
+    return is_last or any(map(_TOTAL.match, names))
 
 
 def has_any(terms: Iterable[str], others: frozenset[str]) -> bool:
     """Return whether terms have any of these, or one that begins like it."""
     return any(has_term(term, others) for term in terms)
+
+
+def has_any_word(terms: Iterable[str], others: frozenset[str]) -> bool:
+    return any(has_word(term, others) for term in terms)
 
 
 def has_word(term: str, terms: frozenset[str]) -> bool:

@@ -8,7 +8,8 @@ from typing import Literal
 from rag_core.answering.computing.stored_tables import CitedRow
 from rag_core.text.figures import Figure, parse_figure
 
-OperationKind = Literal["count", "sum", "compare", "extreme", "filter", "difference", "ratio", "lookup"]
+OperationKind = Literal["count", "sum", "compare", "extreme", "filter", "difference", "ratio", "average", "lookup"]
+AVERAGE_PLACES = 2  # behind the point
 UNCOMPUTED = ("count", "filter", "lookup")  # over cells that need be no figures; the result is their number
 
 
@@ -64,6 +65,8 @@ def _compute_result(kind: OperationKind, values: Sequence[Decimal], is_highest: 
         return Decimal(len(values))
     if kind == "sum":
         return sum(values, Decimal(0))
+    if kind == "average":
+        return round(sum(values, Decimal(0)) / len(values), AVERAGE_PLACES)
     if kind == "extreme":
         return max(values) if is_highest else min(values)
     change = values[1] - values[0]

@@ -4,11 +4,20 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 
-from rag_core.answering.computing.degrees import COMPARATIVES, SUPERLATIVES, Scale, find_degrees, points_down
+from rag_core.answering.computing.degrees import (
+    COMPARATIVES,
+    PRICE_TERMS,
+    SUPERLATIVES,
+    Scale,
+    find_degrees,
+    points_down,
+)
 from rag_core.answering.computing.operations import OperationKind
 from rag_core.text.figures import Figure, parse_figure
 from rag_core.text.terms import extract_terms
 
+PAIRED = ("compare", "difference", "ratio")  # operations on two cells
+CONDITIONED = ("count", "filter", "sum", "average", "extreme")  # operations on the rows that meet conditions
 MAX_OPERATION_CHARS = 1000  # of a question: one that asks for an operation is short
 _COMPARING = "|".join((*COMPARATIVES, "above", "below"))
 _MORE_THAN, _LESS_THAN = (
@@ -31,9 +40,25 @@ _CHANGED = re.compile(rf"\b{_CHANGE}\b", re.IGNORECASE)
 _PERCENT = re.compile(r"\bpercent(?:age)?\b(?! of\b)", re.IGNORECASE)
 _DIFFERENCE = re.compile(
     rf"\bby how much\b|\bdifference between\b|\bhow (?:much|many) (?:{_COMPARING})\b"
-    rf"|\bhow much (?:did|do|does|has|have)\b.{{1,80}}\b{_CHANGE}\b",
+    rf"|\bhow much (?:did|do|does|has|have)\b.{{1,80}}\b{_CHANGE}\b"
+    r"|\bhow (?:much|many|far)\b.{1,80}\b(?:separates?|separated|apart|ahead of|behind)\b",
     re.IGNORECASE,
 )
+_PLAN = r"(?:budget|plan|target|forecast|estimate)\b"
+_AGAINST_PLAN = re.compile(
+    rf"\b(?:(?:go|goes|gone|went|come|comes|came) )?(?:over|under|above|below|exceed\w{{0,3}}) (?:(?:the|its|their|our) )?{_PLAN}"
+    r"|\bthan (?:(?:was|were|had been|we|they) )?(?:planned|budgeted|expected|forecast|estimated)\b"
+    r"|\b(?:over|under)sp(?:ent|end\w{0,3})\b",
+    re.IGNORECASE,
+)
+_UNDER_PLAN = re.compile(rf"\b(?:under|below) (?:(?:the|its|their|our) )?{_PLAN}|\bundersp", re.IGNORECASE)
+_AVERAGE = re.compile(r"(?<!above )(?<!below )(?<!than )\b(?:(?:the|on) )?average\b|\bthe mean\b", re.IGNORECASE)
+_SPENDING = extract_terms("cost costs spend spent spending")
+_HAVING = re.compile(
+    r"\b(?:do|does|did|can|could) (?:we|you|they|I|it|he|she) (?:have|keep|hold|own|offer)\b", re.IGNORECASE
+)
+_LASTING = re.compile(r"\b(?:has|have|had)\b.{1,60}\blongest\b", re.IGNORECASE)
+_EITHER = re.compile(rf"\b({'|'.join(COMPARATIVES)}) or ({'|'.join(COMPARATIVES)})\b", re.IGNORECASE)
 _COMPARED = re.compile(rf"\b(?:{_COMPARING})\b(?! than {_CURRENCY}\d)", re.IGNORECASE)
 _COUNTED = re.compile(r"\bhow many\b", re.IGNORECASE)
 _ADDED = re.compile(r"\b(?:total|sum|combined|together|altogether|in all)\b", re.IGNORECASE)
@@ -52,19 +77,21 @@ _LOSE = re.compile(r"\b(?:lose|loses|lost)\b", re.IGNORECASE)
 _LOSS = re.compile(rf"{_LOSE.pattern}|\b(?:loss|losses|deficits?)\b", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"[’']s\b", re.IGNORECASE)
 _AMOUNT = re.compile(r"(?:what|how much)\b", re.IGNORECASE)
+_HOW_FAR = re.compile(r"how (?:much|many|far)\b", re.IGNORECASE)
 _YES_OR_NO = re.compile(r"(?:is|are|was|were|do|does|did|has|have|had)\b", re.IGNORECASE)
 _WHAT_IS_COUNTED = re.compile(
     r"\b(?:how many|which|what|list|name|show)(?: (?:me|all|the)\b)* (.{1,80}?)"
     r"(?= (?:are|is|was|were|do|does|did|have|has|had|with|in|of|opened)\b|$)",
     re.IGNORECASE,
 )
-COST_TERM, PRICE_TERMS = "cost", extract_terms("price cost fee fare charge")
+COST_TERM = "cost"
 _OPERATION_TERMS = extract_terms(
     f"{' '.join(_COMPARISONS.values())} maximum minimum".replace("|", " ")
     + " how many much percent percentage difference between change changed changes grow grew growth increase decrease"
     " increased decreased rise rose fall fell drop dropped decline declined total sum combined altogether all number"
     " list name show there each or than from since during compared still now currently which what who one value amount"
     " together lose loses lost give gave take took get got make made need pay bring use used not no without never"
+    " different distinct separate separates separated apart ahead behind far"
 )
 # as heads of columns write a unit that a question says in full
 _UNIT_SIGNS = {
@@ -85,13 +112,17 @@ _UNIT_SIGNS = {
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A comparison with a figure: `words` are those before and after it, which may name the column."""
+    """A comparison with a figure: `words` are those before and after it, which may name the column.
+
+    `counted` is the word right after it, unless that is a unit.
+    """
 
     comparison: str
     figure: Figure
     text: str
     words_before: str
     words_after: str
+    counted: str
 
     def holds(self, value: Decimal) -> bool:
         limit = self.figure.value
@@ -120,11 +151,31 @@ class AskedOperation:
     def implied(self) -> frozenset[str]:
         """The terms of columns that the question means without saying them: a weight by "heavy", a price by "cost"."""
         named = frozenset[str]().union(*(scale.columns for scale in self.scales))
-        return named | PRICE_TERMS if COST_TERM in self.terms else named
+        return named | PRICE_TERMS if self.asks_price else named
 
     @property
     def asks_time(self) -> bool:
         return any(scale.is_time for scale in self.scales)
+
+    @property
+    def asks_price(self) -> bool:
+        return COST_TERM in self.terms
+
+    @property
+    def asks_duration(self) -> bool:
+        """Return whether it is asked who has had or done something for the longest time: since the earliest year."""
+        return self.kind == "extreme" and bool(_LASTING.search(self.text))
+
+    @property
+    def is_against_plan(self) -> bool:
+        """Return whether what was planned is compared with what it became: "over budget", "than expected"."""
+        return bool(_AGAINST_PLAN.search(self.text))
+
+    def choose_comparative(self, *, is_high: bool) -> str:
+        """Return the one of two opposite comparatives that says whether the first is higher; "" where it has no two."""
+        either = _EITHER.search(self.text)
+        words = either.groups() if either else ()
+        return next((word for word in words if COMPARATIVES[word.casefold()] == is_high), "")
 
     @property
     def is_of_losses(self) -> bool:
@@ -138,6 +189,8 @@ class AskedOperation:
     def points_up(self, column: str, *, is_of_years: bool) -> bool:
         """Return whether the highest of a column is meant: "oldest" is the highest age, and the lowest year."""
         names = extract_terms(column)
+        if is_of_years and self.asks_duration:
+            return False
         measured = [
             s for s in self.scales if s.is_time == is_of_years and (s.is_time or not names.isdisjoint(s.columns))
         ]
@@ -161,10 +214,12 @@ def parse_operation(question: str) -> AskedOperation | None:
 
 
 def _describe_operation(kind: OperationKind, text: str) -> AskedOperation:
-    conditions = tuple(_find_conditions(text)) if kind in ("count", "filter", "sum", "extreme") else ()
+    conditions = tuple(_find_conditions(text)) if kind in CONDITIONED else ()
     degrees = find_degrees(text)
     spoken = frozenset(" ".join(condition.text for condition in conditions).replace(",", "").lower().split())
-    left = _POSSESSIVE.sub("", text)
+    is_against_plan = bool(_AGAINST_PLAN.search(text))
+    left = _HAVING.sub(" ", _AGAINST_PLAN.sub(" ", _POSSESSIVE.sub("", text)))
+    left = _AVERAGE.sub(" ", left) if kind == "average" else left
     for condition in conditions:
         left = left.replace(condition.text, " ")
     counted = _WHAT_IS_COUNTED.search(left)
@@ -173,9 +228,9 @@ def _describe_operation(kind: OperationKind, text: str) -> AskedOperation:
     return AskedOperation(
         kind,
         text,
-        not points_down(text),
+        not points_down(text) and not _UNDER_PLAN.search(text),
         conditions,
-        extract_terms(left) - _OPERATION_TERMS - spoken,
+        extract_terms(left) - _OPERATION_TERMS - spoken - (_SPENDING if is_against_plan else frozenset()),
         tuple(scale for _, scales in degrees for scale in scales),
         extract_terms(counted[1]) - _OPERATION_TERMS if counted else frozenset(),
         bool(_NEGATION.search(left)),
@@ -184,12 +239,14 @@ def _describe_operation(kind: OperationKind, text: str) -> AskedOperation:
 
 
 def _find_kind(text: str) -> OperationKind | None:
-    has_comparison = bool(_COMPARED.search(text))
+    has_comparison, is_against_plan = bool(_COMPARED.search(text)), bool(_AGAINST_PLAN.search(text))
     kinds: tuple[tuple[OperationKind, bool], ...] = (
         ("ratio", bool(_CHANGED.search(text) and _PERCENT.search(text))),
-        ("difference", bool(_DIFFERENCE.search(text))),
+        ("difference", bool(_DIFFERENCE.search(text) or (is_against_plan and _HOW_FAR.match(text)))),
+        ("compare", is_against_plan and bool(_YES_OR_NO.match(text))),
         ("compare", has_comparison and " or " in text and bool(_CHOICE.match(text) or _YES_OR_NO.match(text))),
         ("compare", has_comparison and " than " in text and bool(_YES_OR_NO.match(text))),
+        ("average", bool(_AVERAGE.search(text) and _FACT.match(text))),
         ("count", bool(_COUNTED.search(text))),
         ("sum", bool(_AMOUNT.match(text) and _ADDED.search(text))),
         ("extreme", bool(_CHOICE.match(text) and _BEST.search(text))),
@@ -218,6 +275,7 @@ def _find_conditions(text: str) -> list[Condition]:
                     text[match.start() : end],
                     text[: match.start()],
                     f"{sign or unit} {' '.join(after[:4])}",
+                    "" if unit or not after else after[0],
                 )
             )
     return found

@@ -1,9 +1,9 @@
 """Which table, rows and columns a computation is about; a reason in words where the question does not settle that."""
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from rag_core.answering.computing.asked_columns import AskedColumns
 from rag_core.answering.computing.named_cells import (
     find_equal_cells,
     find_named_rows,
@@ -15,16 +15,14 @@ from rag_core.answering.computing.named_cells import (
     is_written_out,
 )
 from rag_core.answering.computing.operations import CitedCell, Computation, OperationKind, compute
-from rag_core.answering.computing.questions import COST_TERM, AskedOperation, Condition
+from rag_core.answering.computing.questions import COST_TERM, PAIRED, AskedOperation
 from rag_core.answering.computing.stored_tables import CitedRow, StoredTable
-from rag_core.text.figures import is_period, parse_figure
 from rag_core.text.terms import extract_terms
 
-MIN_FIGURE_SHARE = 0.5  # of the filled cells of a column of figures
-MAX_EMPTY_SHARE = 0.25  # of the cells among which the highest is looked for: where more have no figure, it tells little
-_WORDLESS = re.compile(r"\W*")
+MAX_EMPTY_SHARE = 1 / 3  # of the cells among which the highest is looked for: where more have no figure, it tells little
+ACROSS = ("sum", "average", "extreme")  # operations on a column of several rows
+_AVERAGE_TERM = "averag"
 _GENERIC_TERMS = extract_terms("thing things item items")  # what any list is of
-YEAR_PATTERN = re.compile(r"\b(?:19|20)\d\d\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +87,7 @@ class _TableView:
     equal_cells: tuple[tuple[int, str], ...]  # column and cell, which the rows have to have
     covers_all: bool
     own_count: int
+    columns: AskedColumns
 
     @classmethod
     def from_table(cls, asked: AskedOperation, table: StoredTable) -> "_TableView":
@@ -99,27 +98,33 @@ class _TableView:
         own = extract_terms(" ".join(words))
         codes = {term for _, cell in equal for term in extract_terms(cell)}
         known = own | extract_terms(table.title)
+        columns = AskedColumns(asked, table)
         named_terms = asked.terms - _GENERIC_TERMS if table.is_list else asked.terms
         wanted = named_terms - {term for term in named_terms if is_written_out(term, asked.text, codes)}
+        wanted -= columns.find_said_by_units() | columns.list_counted_by_conditions()
         said = asked.implied & known  # "cost" is said by a column "Price"
         found = [term for term in wanted if has_term(term, own)]
         covers = bool(wanted) and all(has_term(term, known) or (said and term == COST_TERM) for term in wanted)
-        return cls(asked, table, named, equal, covers, len(found))
+        return cls(asked, table, named, equal, covers, len(found), columns)
 
     def resolve(self) -> Resolved | Unresolved | None:
         kind = self.asked.kind
         if not self.table.is_whole:
             return Unresolved("a row of the table is stored in parts, so it may be incomplete")
-        if kind in ("compare", "difference", "ratio"):
+        if kind in PAIRED:
             return self._resolve_pair()
         if kind == "lookup":
             return self._resolve_lookup()
         if self.table.is_list:
             items = [CitedCell(row, self.table.columns[0], row.label) for row in self.table.rows]
             return Resolved(self.table, compute("count", items)) if kind == "count" and not self.equal_cells else None
+        if kind in ACROSS and len(self._list_named()) == 1:
+            return None  # of one row there is nothing to add or to choose from
+        if kind == "average" and _AVERAGE_TERM in extract_terms(" ".join((*self.table.columns, self.table.about))):
+            return None  # the table states averages
         rows, condition, reason = self._select_rows()
         if reason:
-            return Unresolved(reason, any(self._find_condition_column(c) is None for c in self.asked.conditions))
+            return Unresolved(reason, any(self.columns.find_of_condition(c) is None for c in self.asked.conditions))
         if kind in ("count", "filter") and not self._adds_up_figures():
             return self._resolve_count(rows, condition)
         column = self._choose_column()
@@ -129,7 +134,7 @@ class _TableView:
 
     def _adds_up_figures(self) -> bool:
         """Return whether what is counted is a column of figures, to be added: "How many places are there in all"."""
-        heads = [self.table.columns[n] for n in self._list_figure_columns()]
+        heads = [self.table.columns[n] for n in self.columns.of_figures]
         return (
             self.asked.adds_up and not self.named_rows and has_any(self.asked.counted, extract_terms(" ".join(heads)))
         )
@@ -153,16 +158,23 @@ class _TableView:
 
     def _resolve_pair(self) -> Resolved | Unresolved | None:
         """Resolve an operation on two cells: of two rows in a column, or of a row in two columns, as they are named."""
-        columns = self._keep_phrases(self._rank_columns(), count=2 if len(self.named_rows) == 1 else 1)
+        if self.asked.is_against_plan:
+            columns = list(self.columns.find_planned_and_real() or ())
+        else:
+            columns = self.columns.keep_phrases(self.columns.rank(), count=2 if len(self.named_rows) == 1 else 1)
         if len(self.named_rows) == 2 and columns:
             if len(columns) > 1:
-                return Unresolved(f"it is not said which column is meant: {self._list_columns(columns)}")
+                return Unresolved(f"it is not said which column is meant: {self.columns.quote(columns)}")
             cells = [self._get_cell(row, columns[0]) for row in self.named_rows]
         elif len(self.named_rows) == 1 and len(columns) == 2:
             row = self.named_rows[0]
-            cells = [self._get_cell(row, column) for column in self._order_by_mention(columns)]
+            if not self.asked.is_against_plan:
+                columns = self.columns.order_by_mention(columns)
+            elif self.asked.kind == "compare":
+                columns.reverse()  # it is asked whether more was spent than planned
+            cells = [self._get_cell(row, column) for column in columns]
         elif len(self.named_rows) == 1 and len(columns) > 2:
-            return Unresolved(f"it is not said which columns are meant: {self._list_columns(columns)}")
+            return Unresolved(f"it is not said which columns are meant: {self.columns.quote(columns)}")
         else:
             same = [row for row in self.named_rows if row.label == self.named_rows[0].label]
             return Unresolved(f"{len(same)} rows are named “{same[0].label}”") if len(same) > 1 else None
@@ -181,13 +193,16 @@ class _TableView:
         A column of figures is added up and not counted. A column that the question names without saying what its cells
         have to be is a condition that is not understood.
         """
-        figures = [self.table.columns[column] for column in self._list_figure_columns()]
-        subject = extract_terms(f"{self.table.columns[0]} {self.table.about} {self.table.title}")
-        distinct = self._find_counted_column() if self.asked.kind == "count" else None
+        limited = {self.columns.find_of_condition(condition) for condition in self.asked.conditions}
+        figures = [self.table.columns[column] for column in self.columns.of_figures if column not in limited]
+        counted = self.asked.counted - self.columns.list_counted_by_conditions()
+        counted -= extract_terms(" ".join(self.table.columns[n] for n in limited if n is not None))
+        subject = self.table.subject
+        distinct = self.columns.find_counted(dict(self.equal_cells)) if self.asked.kind == "count" else None
         is_limited = bool(self.equal_cells or self.asked.conditions)
         if self.asked.kind == "count" or not self.asked.conditions:
-            is_subject = distinct is not None or has_any(self.asked.counted, subject)
-            if has_any(self.asked.counted, extract_terms(" ".join(figures))):
+            is_subject = distinct is not None or has_any(counted, subject)
+            if has_any(counted, extract_terms(" ".join(figures))):
                 return self._resolve_lookup()
             if self.named_rows or not is_subject:
                 return None
@@ -207,23 +222,13 @@ class _TableView:
             else None
         )
 
-    def _find_counted_column(self) -> int | None:
-        """Return the column of words, not the first, whose name is what is counted: different machines in a log."""
-        counted, figures = self.asked.counted, self._list_figure_columns()
-        if has_any(counted, extract_terms(self.table.columns[0])):
-            return None
-        named = [
-            n
-            for n, name in enumerate(self.table.columns)
-            if n and n not in figures and (terms := extract_terms(name)) and terms <= counted
-        ]
-        return named[0] if len(named) == 1 and named[0] not in dict(self.equal_cells) else None
-
     def _find_open_conditions(self, subject: frozenset[str], distinct: int | None) -> list[str]:
         """Return the terms of the question that no condition and not the subject of the table accounts for."""
-        columns = {*dict(self.equal_cells), *(self._find_condition_column(c) for c in self.asked.conditions), distinct}
+        columns = {*dict(self.equal_cells), *(self.columns.find_of_condition(c) for c in self.asked.conditions), distinct}
         words = [self.table.columns[n] for n in columns if n is not None] + [cell for _, cell in self.equal_cells]
-        known = subject | extract_terms(" ".join(words)) | extract_terms(" ".join(row.group for row in self.table.rows))
+        known = subject | extract_terms(" ".join((*words, *(row.group for row in self.table.rows))))
+        known |= self.columns.list_of_all_rows() if self.asked.kind == "count" else frozenset()
+        known |= self.columns.find_said_by_units() | self.columns.list_counted_by_conditions()
         codes = {term for _, cell in self.equal_cells for term in extract_terms(cell)}
         return [
             term
@@ -234,8 +239,14 @@ class _TableView:
     def _find_shown_columns(self) -> list[int]:
         """Return the columns whose cells decide: those of the conditions, else the first."""
         named = [column for column, _ in self.equal_cells]
-        named += [column for c in self.asked.conditions if (column := self._find_condition_column(c)) is not None]
-        return named or [0]
+        named += [column for c in self.asked.conditions if (column := self.columns.find_of_condition(c)) is not None]
+        return named or [self.table.name_at]
+
+    def _choose_column(self) -> int | Unresolved | None:
+        columns = self.columns.keep_phrases(self.columns.rank(), count=1)
+        if len(columns) > 1:
+            return Unresolved(f"it is not said which column is meant: {self.columns.quote(columns)}")
+        return columns[0] if columns else None
 
     def _resolve_over(self, rows: Sequence[CitedRow], column: int, condition: str) -> Resolved | Unresolved | None:
         kind: OperationKind = "sum" if self.asked.kind == "count" else self.asked.kind
@@ -248,9 +259,11 @@ class _TableView:
             return Unresolved(reason)
         if kind == "extreme" and len(missing) > MAX_EMPTY_SHARE * len(cells):
             return Unresolved(f"{len(missing)} of {len(cells)} rows have no figure in {self.table.columns[column]}")
-        if kind == "sum" and missing:
+        if kind in ("sum", "average") and missing:
             return Unresolved(f"{', '.join(missing[:5])} has no figure in {self.table.columns[column]}")
-        if kind == "sum" and any(row.group for row in rows):
+        if kind == "average" and (self.columns.holds_years(column) or _find_unit(filled) == "%"):
+            return Unresolved(f"an average of {self.table.columns[column]} tells nothing")
+        if kind in ("sum", "average") and any(row.group for row in rows):
             return Unresolved("the rows of the table stand below titles, and some may be totals of others")
         is_highest = self._points_up(column, filled)
         if isinstance(is_highest, Unresolved):
@@ -261,7 +274,7 @@ class _TableView:
 
     def _points_up(self, column: int, cells: Sequence[CitedCell]) -> bool | Unresolved:
         """Return whether the greater value is the answer: of losses the lower one, which has to be below zero."""
-        is_highest = self.asked.points_up(self.table.columns[column], is_of_years=self._holds_years(column))
+        is_highest = self.asked.points_up(self.table.columns[column], is_of_years=self.columns.holds_years(column))
         if self.asked.kind not in ("compare", "extreme") or not any(cell.value < 0 for cell in cells):
             return is_highest if not self.asked.loses else Unresolved("no figure is a loss")
         if self.asked.is_of_losses:
@@ -271,12 +284,28 @@ class _TableView:
             return Unresolved("all figures are negative: it is not said whether the amount or the value counts")
         return is_highest
 
-    def _holds_years(self, column: int) -> bool:
-        return all(is_period(row.cells[column]) for row in self.table.rows if row.cells[column].strip())
+    def _list_named(self) -> list[CitedRow]:
+        """Return the rows that the question names, but no totals: "total" says what is to be done."""
+        return [row for row in self.named_rows if not is_total(row, self.table)]
+
+    def _name_as_asked(self, rows: Sequence[CitedRow]) -> list[CitedRow]:
+        """Let the rows be named by the column of words that the question asks for: "which supplier", "which plots"."""
+        figures = self.columns.of_figures
+        asked_for = [
+            n
+            for n, name in enumerate(self.table.columns)
+            if n not in figures and (terms := extract_terms(name)) and terms <= self.asked.counted
+        ]
+        is_told = len(asked_for) == 1 and (self.asked.kind != "count" or asked_for == [0])
+        at = asked_for[0] if is_told else self.table.name_at
+        return [replace(row, name_at=at) for row in rows]
 
     def _select_rows(self) -> tuple[list[CitedRow], str, str]:
         """Return the rows that meet the conditions, these in words, and a reason where they cannot be checked."""
         rows = [row for row in self.table.rows if not is_total(row, self.table)]
+        if self.asked.kind in ACROSS:
+            rows = self._list_named() or rows
+        rows = self._name_as_asked(rows)
         said = []
         by_column: dict[int, set[str]] = {}
         for column, cell in self.equal_cells:
@@ -290,7 +319,7 @@ class _TableView:
             values = " or ".join(sorted(wanted)) or "empty"
             said.append(f"{self.table.columns[column] or 'the column'} {'not ' if is_negated else ''}{values}")
         for condition in self.asked.conditions:
-            column_of = self._find_condition_column(condition)
+            column_of = self.columns.find_of_condition(condition)
             if column_of is None:
                 return [], "", f"no column of figures is named for “{condition.text}”"
             cells = [self._get_cell(row, column_of) for row in rows]
@@ -303,79 +332,12 @@ class _TableView:
             said.append(f"{self.table.columns[column_of]} {condition.text}{note}")
         return rows, " and ".join(said), ""
 
-    def _find_condition_column(self, condition: Condition) -> int | None:
-        """Return the column of figures that a condition names, by the words after it, before it, or implied."""
-        columns = self._list_figure_columns()
-        words = condition.words_after, condition.words_before
-        named = [
-            [n for n in columns if has_any(extract_terms(self.table.columns[n]), extract_terms(text))] for text in words
-        ]
-        told = [self._keep_phrases(found, count=1) for found in (*named, self._list_implied_columns(columns))]
-        return next((found[0] for found in told if len(found) == 1), None)
-
-    def _list_implied_columns(self, columns: Sequence[int]) -> list[int]:
-        """Return the columns that the adjectives of the question measure: heights, else the years for "newest"."""
-        named = [n for n in columns if has_any(extract_terms(self.table.columns[n]), self.asked.implied)]
-        return named or [n for n in columns if self.asked.asks_time and self._holds_years(n)]
-
-    def _choose_column(self) -> int | Unresolved | None:
-        columns = self._keep_phrases(self._rank_columns(), count=1)
-        if len(columns) > 1:
-            return Unresolved(f"it is not said which column is meant: {self._list_columns(columns)}")
-        return columns[0] if columns else None
-
-    def _rank_columns(self) -> list[int]:
-        """Return the columns of figures that the question names best; all of them where it names none that tell apart.
-
-        A column is known by the terms that tell it from the others.
-        """
-        columns = self._list_figure_columns()
-        terms = {n: extract_terms(self.table.columns[n]) for n in columns}
-        shared = frozenset.intersection(*terms.values()) if len(columns) > 1 else frozenset()
-        asked = self.asked.terms
-        shares = {
-            n: sum(has_term(term, asked) for term in terms[n] - shared) / max(1, len(terms[n] - shared))
-            for n in columns
-        }
-        best = max(shares.values(), default=0.0)
-        if best == 0 and (self.asked.implied or self.asked.asks_time):
-            return self._list_implied_columns(columns)
-        if best == 0 and self.asked.kind not in ("compare", "difference", "ratio"):
-            return [] if columns and not has_any(shared, asked) and len(columns) > 1 else columns
-        return [n for n in columns if shares[n] == best]
-
-    def _keep_phrases(self, columns: Sequence[int], *, count: int) -> list[int]:
-        """Return, of more columns than `count`, those whose names stand in the question word by word, if any do."""
-        if len(columns) <= count:
-            return list(columns)
-        asked = f" {' '.join(fold_words(self.asked.text))} "
-        said = [n for n in columns if f" {' '.join(fold_words(self.table.columns[n]))} " in asked]
-        return said or list(columns)
-
-    def _list_figure_columns(self) -> list[int]:
-        listed = []
-        for n, name in enumerate(self.table.columns):
-            filled = [row.cells[n] for row in self.table.rows if not _WORDLESS.fullmatch(row.cells[n])]
-            figures = [cell for cell in filled if parse_figure(cell)]
-            if n and name and filled and len(figures) >= MIN_FIGURE_SHARE * len(filled):
-                listed.append(n)
-        return listed
-
-    def _order_by_mention(self, columns: Sequence[int]) -> list[int]:
-        """Return columns in the order in which the question names them, the earlier period first for a change."""
-        years = {n: found[0] for n in columns if (found := YEAR_PATTERN.findall(self.table.columns[n]))}
-        if self.asked.kind != "compare" and len(set(years.values())) == len(columns):
-            return sorted(columns, key=lambda n: years[n])
-        telling = {n: extract_terms(self.table.columns[n]) for n in columns}
-        words = fold_words(self.asked.text)
-        own = {n: telling[n] - frozenset().union(*(telling[m] for m in columns if m != n)) for n in columns}
-        return sorted(columns, key=lambda n: min((words.index(t) for t in own[n] if t in words), default=len(words)))
-
     def _get_cell(self, row: CitedRow, column: int) -> CitedCell:
         return CitedCell(row, self.table.columns[column], row.cells[column])
 
-    def _list_columns(self, columns: Sequence[int]) -> str:
-        return ", ".join(f"“{self.table.columns[n]}”" for n in columns[:4])
+
+def _find_unit(cells: Sequence[CitedCell]) -> str:
+    return next((cell.figure.unit for cell in cells if cell.figure and cell.figure.unit), "")
 
 
 def _find_obstacle(cells: Sequence[CitedCell]) -> str:

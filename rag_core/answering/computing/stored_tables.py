@@ -1,19 +1,29 @@
 """Whole tables and lists of a stored document, put together again from its chunks, each cell with its place."""
 
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rag_core.core.model import Chunk
 from rag_core.ingestion.tables import is_table_rule, read_row_cells
-from rag_core.text.figures import has_digit, remove_dates
+from rag_core.text.figures import has_digit, parse_figure, remove_dates
 from rag_core.text.layout import make_part, remove_marks, split_cells
+from rag_core.text.months import MONTH_PATTERN
+from rag_core.text.terms import extract_terms
+
+MIN_BARE_SHARE = 0.8  # of the cells of a column
+MIN_DIFFERENT_SHARE = 0.8  # of the words that name rows: a group may meet twice
+_DATE = re.compile(
+    rf"\b(?:{MONTH_PATTERN})\b|\b(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\b|(?<=\d)(?:st|nd|rd|th)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class CitedRow:
     """A row or list item as it is cited: characters `start` to `end` of a chunk, and its cells, "" for an empty one.
 
-    `group` is the title of the rows below which it stands, "" for none.
+    `group` is the title of the rows below which it stands, "" for none. `name_at` is the cell that names it.
     """
 
     chunk: Chunk
@@ -21,10 +31,11 @@ class CitedRow:
     end: int
     cells: tuple[str, ...]
     group: str = ""
+    name_at: int = 0
 
     @property
     def label(self) -> str:
-        return self.cells[0]
+        return self.cells[self.name_at]
 
     @property
     def quote(self) -> str:
@@ -45,6 +56,16 @@ class StoredTable:
     is_list: bool = False
     is_whole: bool = True
 
+    @property
+    def name_at(self) -> int:
+        """The column that names the rows."""
+        return self.rows[0].name_at if self.rows else 0
+
+    @property
+    def subject(self) -> frozenset[str]:
+        """The terms of what the rows are."""
+        return extract_terms(f"{self.columns[0]} {self.columns[self.name_at]} {self.about} {self.title}")
+
 
 @dataclass(frozen=True, slots=True)
 class _PlacedLine:
@@ -61,7 +82,33 @@ class _PlacedLine:
 def read_stored_tables(chunks: Sequence[Chunk]) -> list[StoredTable]:
     """Return the tables and lists of a document; `chunks` are all that it has."""
     ordered = sorted(chunks, key=lambda chunk: chunk.ordinal)
-    return [*_read_row_tables(ordered), *_read_line_tables(ordered)]
+    return list(map(_find_names, (*_read_row_tables(ordered), *_read_line_tables(ordered))))
+
+
+def _find_names(table: StoredTable) -> StoredTable:
+    """Let the rows be named by the first column of words that tells them apart where the first column has none.
+
+    A place in a race or a date names a row only where nothing else does.
+    """
+    if table.is_list or not _is_bare([row.cells[0] for row in table.rows]):
+        return table
+    at = next((n for n in range(1, len(table.columns)) if _tells_apart([row.cells[n] for row in table.rows])), 0)
+    return replace(table, rows=tuple(replace(row, name_at=at) for row in table.rows)) if at else table
+
+
+def _is_bare(cells: Sequence[str]) -> bool:
+    """Return whether most cells are figures or dates."""
+    return sum(parse_figure(cell) is not None or _is_date(cell) for cell in cells) >= MIN_BARE_SHARE * len(cells)
+
+
+def _tells_apart(cells: Sequence[str]) -> bool:
+    """Return whether nearly all cells are words, and different ones."""
+    words = [cell for cell in cells if any(map(str.isalpha, cell)) and not parse_figure(cell) and not _is_date(cell)]
+    return len(words) >= MIN_BARE_SHARE * len(cells) and len(set(words)) >= MIN_DIFFERENT_SHARE * len(words)
+
+
+def _is_date(cell: str) -> bool:
+    return bool(cell) and not any(map(str.isalpha, _DATE.sub("", cell))) and has_digit([cell])
 
 
 def _read_row_tables(chunks: Sequence[Chunk]) -> Iterator[StoredTable]:
@@ -175,11 +222,22 @@ def _names_columns(cells: Sequence[str]) -> bool:
     return len(cells) > 1 and not is_labelled and all(cells[1:]) and not has_digit(remove_dates(cells))
 
 
+def _is_header(rows: Sequence[tuple[str, ...]]) -> bool:
+    """Return whether the first row names columns: without digits, or without a figure above a column of figures."""
+    first, *below = rows
+    if not has_digit(remove_dates(first)):
+        return True
+    if any(map(parse_figure, first)) or not all(first[1:]) or len(set(first)) < len(first):
+        return False
+    columns = ([row[n] for row in below if n < len(row) and row[n]] for n in range(1, len(first)))
+    return any(len(cells) > 1 and all(map(parse_figure, cells)) for cells in columns)
+
+
 def _build_table(lines: Sequence[_PlacedLine], title: str, section: str) -> StoredTable:
     cells = [(line, tuple(split_cells(line.text))) for line in lines if not is_table_rule(line.text)]
     width = max(len(row) for _, row in cells)
     has_rule = len(lines) > 1 and is_table_rule(lines[1].text)
-    has_header = has_rule or (len(cells) > 1 and not has_digit(remove_dates(cells[0][1])))
+    has_header = has_rule or (len(cells) > 1 and _is_header([row for _, row in cells]))
     columns = cells[0][1] if has_header else ("",) * width
     rows, group = [], ""
     for line, row in cells[1:] if has_header else cells:

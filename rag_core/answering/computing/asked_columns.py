@@ -1,0 +1,161 @@
+"""The columns of a table that a question names, by their words, by an adjective that measures them, or by their units."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from rag_core.answering.computing.degrees import PRICE_TERMS, Scale, is_measured_by
+from rag_core.answering.computing.named_cells import fold_words, has_any, has_term, is_total
+from rag_core.answering.computing.questions import PAIRED, AskedOperation, Condition
+from rag_core.answering.computing.stored_tables import StoredTable
+from rag_core.text.figures import is_period, parse_figure
+from rag_core.text.terms import extract_terms
+
+MIN_FIGURE_SHARE = 0.5  # of the filled cells of a column of figures
+YEAR_PATTERN = re.compile(r"\b(?:19|20)\d\d\b")
+_WORDLESS = re.compile(r"\W*")
+_CURRENCY_OF_HEAD = re.compile(r"[$€£¥]|\b(?:USD|EUR|GBP|CHF|JPY)\b")
+_SINCE = re.compile(r"\b(?:since|from|start(?:ed)?|joined|began)\b", re.IGNORECASE)
+_PLANNED = extract_terms("budget budgeted plan planned forecast target estimate estimated expected")
+_REAL = extract_terms("actual actuals outturn result spent real")
+
+
+@dataclass(frozen=True)
+class AskedColumns:
+    """The columns of a table as a question sees them."""
+
+    asked: AskedOperation
+    table: StoredTable
+
+    @cached_property
+    def of_figures(self) -> Sequence[int]:
+        """The columns of figures that have a name; the first, and the one that names the rows, are none."""
+        listed = []
+        for n, name in enumerate(self.table.columns):
+            filled = [row.cells[n] for row in self.table.rows if not _WORDLESS.fullmatch(row.cells[n])]
+            figures = [cell for cell in filled if parse_figure(cell)]
+            is_named = n not in (0, self.table.name_at) and name
+            if is_named and filled and len(figures) >= MIN_FIGURE_SHARE * len(filled):
+                listed.append(n)
+        return listed
+
+    def find_of_condition(self, condition: Condition) -> int | None:
+        """Return the column of figures that a condition names, by the words after it, before it, or implied."""
+        columns = self.of_figures
+        words = condition.words_after, condition.words_before
+        named = [
+            [n for n in columns if has_any(extract_terms(self.table.columns[n]), extract_terms(text))] for text in words
+        ]
+        told = [self.keep_phrases(found, count=1) for found in (*named, self.list_implied(columns))]
+        return next((found[0] for found in told if len(found) == 1), None)
+
+    def list_implied(self, columns: Sequence[int]) -> list[int]:
+        """Return the columns that the adjectives of the question measure: heights, else the years for "newest"."""
+        named = [n for n in columns if self._is_measured(n)]
+        return named or [n for n in columns if self._puts_in_time(n)]
+
+    def _is_measured(self, column: int) -> bool:
+        scales = [*self.asked.scales, *([Scale(True, PRICE_TERMS)] if self.asked.asks_price else [])]
+        return any(is_measured_by(self.table.columns[column], scale) for scale in scales)
+
+    def _puts_in_time(self, column: int) -> bool:
+        if not self.holds_years(column):
+            return False
+        return self.asked.asks_time or (self.asked.asks_duration and bool(_SINCE.search(self.table.columns[column])))
+
+    def rank(self) -> list[int]:
+        """Return the columns of figures that the question names best; all of them where it names none that tell apart.
+
+        A column is known by the terms that tell it from the others.
+        """
+        columns = self.of_figures
+        terms = {n: extract_terms(self.table.columns[n]) for n in columns}
+        shared = frozenset.intersection(*terms.values()) if len(columns) > 1 else frozenset()
+        asked = self.asked.terms
+        shares = {
+            n: sum(has_term(term, asked) for term in terms[n] - shared) / max(1, len(terms[n] - shared))
+            for n in columns
+        }
+        best = max(shares.values(), default=0.0)
+        if best == 0 and (self.asked.implied or self.asked.asks_time or self.asked.asks_duration):
+            return self.list_implied(columns)
+        if best == 0 and self.asked.kind not in PAIRED:
+            return [] if columns and not has_any(shared, asked) and len(columns) > 1 else list(columns)
+        return [n for n in columns if shares[n] == best]
+
+    def find_planned_and_real(self) -> tuple[int, int] | None:
+        """Return the columns of what was planned and of what it became, of the period that the question names."""
+        digits = {word for word in fold_words(self.asked.text) if word.isdigit()}
+        found = []
+        for names in (_PLANNED, _REAL):
+            columns = [n for n in self.of_figures if has_any(names, extract_terms(self.table.columns[n]))]
+            periods = {n: {w for w in fold_words(self.table.columns[n]) if w.isdigit()} for n in columns}
+            found.append([n for n in columns if not periods[n] or not digits or periods[n] <= digits])
+        planned, real = found
+        return (planned[0], real[0]) if len(planned) == len(real) == 1 and planned != real else None
+
+    def find_counted(self, taken: Iterable[int]) -> int | None:
+        """Return the column of words, not that of names, whose name is what is counted: different machines in a log."""
+        counted, figures = self.asked.counted, self.of_figures
+        if has_any(counted, self.table.subject):
+            return None
+        named = [
+            n
+            for n, name in enumerate(self.table.columns)
+            if n and n not in figures and (terms := extract_terms(name)) and terms <= counted
+        ]
+        return named[0] if len(named) == 1 and named[0] not in taken else None
+
+    def keep_phrases(self, columns: Sequence[int], *, count: int) -> list[int]:
+        """Return, of more columns than `count`, those whose names stand in the question word by word, if any do."""
+        if len(columns) <= count:
+            return list(columns)
+        asked = f" {' '.join(fold_words(self.asked.text))} "
+        said = [n for n in columns if f" {' '.join(fold_words(self.table.columns[n]))} " in asked]
+        return said or list(columns)
+
+    def order_by_mention(self, columns: Sequence[int]) -> list[int]:
+        """Return columns in the order in which the question names them, the earlier period first for a change."""
+        years = {n: found[0] for n in columns if (found := YEAR_PATTERN.findall(self.table.columns[n]))}
+        if self.asked.kind != "compare" and len(set(years.values())) == len(columns):
+            return sorted(columns, key=lambda n: years[n])
+        telling = {n: extract_terms(self.table.columns[n]) for n in columns}
+        words = fold_words(self.asked.text)
+        own = {n: telling[n] - frozenset().union(*(telling[m] for m in columns if m != n)) for n in columns}
+        return sorted(columns, key=lambda n: min((words.index(t) for t in own[n] if t in words), default=len(words)))
+
+    def find_said_by_units(self) -> frozenset[str]:
+        """Return the terms of the question that the unit of a column says which it names by others: the "price" of £."""
+        named = self.asked.terms - PRICE_TERMS
+        of_money = [n for n in self.of_figures if self._states_money(n)]
+        is_said = any(has_any(extract_terms(self.table.columns[n]), named) for n in of_money)
+        return self.asked.terms & PRICE_TERMS if is_said else frozenset()
+
+    def list_counted_by_conditions(self) -> frozenset[str]:
+        """Return the nouns that conditions count after naming their column in full: "won fewer than 5 matches"."""
+        counted: set[str] = set()
+        for condition in self.asked.conditions:
+            before = fold_words(condition.words_before)[-1:]
+            if any(fold_words(self.table.columns[n]) == before for n in self.of_figures):
+                counted |= extract_terms(condition.counted)
+        return frozenset(counted)
+
+    def list_of_all_rows(self) -> frozenset[str]:
+        """Return the terms of the columns that have a figure above 0 in every row: each room has a price."""
+        rows = [row for row in self.table.rows if not is_total(row, self.table)]
+        filled = [n for n in self.of_figures if all((f := parse_figure(row.cells[n])) and f.value > 0 for row in rows)]
+        return extract_terms(" ".join(self.table.columns[n] for n in filled))
+
+    def holds_years(self, column: int) -> bool:
+        return all(is_period(row.cells[column]) for row in self.table.rows if row.cells[column].strip())
+
+    def quote(self, columns: Sequence[int]) -> str:
+        return ", ".join(f"“{self.table.columns[n]}”" for n in columns[:4])
+
+    def _states_money(self, column: int) -> bool:
+        figures = (parse_figure(row.cells[column]) for row in self.table.rows)
+        return bool(_CURRENCY_OF_HEAD.search(self.table.columns[column])) or any(
+            figure and _CURRENCY_OF_HEAD.fullmatch(figure.unit) for figure in figures
+        )
+

@@ -1,7 +1,7 @@
 """Four documents with tables as people have them: a price list, an inventory, a league and a parish's accounts.
 
-They have heads of two lines, merged cells, units in heads, totals, blank cells, dates and times. Documents and questions
-(`evals/data/everyday_tables/questions.jsonl`) were written before the code that answers them was read.
+They have heads of two lines, merged cells, units in heads, totals, blank cells, dates and times. Documents and
+questions (`evals/data/everyday_tables/questions.jsonl`) were written before the code that answers them was read.
 """
 
 from collections.abc import Iterator, Sequence

@@ -60,7 +60,7 @@ class TextLines:
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """A heading and, right below it, rows whose texts begin `lefts` points from the margin; the first row is in bold."""
+    """A heading and, right below it, rows whose texts begin `lefts` points from the margin; the first is in bold."""
 
     heading: str
     rows: Sequence[Row]

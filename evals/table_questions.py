@@ -28,6 +28,7 @@ from rag_core.ingestion.upload import Upload
 from rag_core.pipelines import answer_with_pipeline
 
 REFUSED = "refused"
+_OPERATION = re.compile(r"\. (?=(?:Counted|Selected|Sum|Average|Highest|Lowest|Difference|Compared|Change)\b)")
 SETS = {
     "first": table_documents.FOLDER,
     "club": table_documents.FOLDER.with_name("club_tables"),
@@ -78,7 +79,7 @@ def find_flaw(question: Mapping[str, Any], answer: Answer, run: Run) -> str:
         return f"it was refused: {answer.text}"
     if "half" not in question and not run.techniques.get("operation", "").startswith(question["operation"]):
         return f"the operation is {run.techniques.get('operation')}"
-    stated = re.split(r"\. (?=[A-Z])", answer.text)[0] if computed else answer.text
+    stated = _OPERATION.split(answer.text)[0] if computed else answer.text
     absent = [value for value in question["values"] if not any(_states(stated, v) for v in value.split("|"))]
     quotes = "\n".join(citation.quote for claim in answer.claims for citation in claim.citations)
     uncited = [
@@ -93,7 +94,7 @@ def find_flaw(question: Mapping[str, Any], answer: Answer, run: Run) -> str:
 
 
 def _states(text: str, value: str) -> bool:
-    return re.search(rf"(?<![\w,.]){re.escape(value)}(?!\w|,\d)", text) is not None
+    return re.search(rf"(?<![\w,.]){re.escape(value)}(?!\w|,\d)", text, re.IGNORECASE) is not None
 
 
 def format_report(outcomes: Sequence[TableOutcome]) -> str:

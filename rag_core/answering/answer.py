@@ -6,7 +6,12 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from rag_core.answering.answerability import SCORING_TIMEOUT_S, score_answered
-from rag_core.answering.computing.computed_answers import ComputedAnswer, compute_answer, look_up_answer
+from rag_core.answering.computing.computed_answers import (
+    ComputedAnswer,
+    compute_answer,
+    find_uncomputed,
+    look_up_answer,
+)
 from rag_core.answering.conditions import find_unknown_names, find_unmet_conditions
 from rag_core.answering.confidence import (
     compute_confidence,
@@ -74,6 +79,9 @@ async def answer_query(query: Query, hits: Ranking, kit: Kit, run: Run) -> Answe
         found = await _attempt_over_tables("look_up", looking_up, "the refusal of what was quoted", run)
         if found and found.claim:
             return _build_computed_answer(query.text, found, evidence)
+    elif not kit.has_chat_model and (uncomputed := find_uncomputed(query.text, answer.claims)):
+        run.warn("not_computed", f"this was not computed: {uncomputed.reason}")
+        return _build_computed_answer(query.text, uncomputed, evidence)
     run.keep_notes(notes)
     return answer
 

@@ -1,4 +1,4 @@
-"""The columns of a table that a question names, by their words, by an adjective that measures them, or by their units."""
+"""The columns of a table that a question names, by their words, by an adjective that measures them, or by a unit."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -15,6 +15,7 @@ from rag_core.text.terms import extract_terms
 MIN_FIGURE_SHARE = 0.5  # of the filled cells of a column of figures
 YEAR_PATTERN = re.compile(r"\b(?:19|20)\d\d\b")
 _WORDLESS = re.compile(r"\W*")
+_CODE = re.compile(r"\d{1,4}[A-Z]")
 _CURRENCY_OF_HEAD = re.compile(r"[$€£¥]|\b(?:USD|EUR|GBP|CHF|JPY)\b")
 _SINCE = re.compile(r"\b(?:since|from|start(?:ed)?|joined|began)\b", re.IGNORECASE)
 _PLANNED = extract_terms("budget budgeted plan planned forecast target estimate estimated expected")
@@ -35,7 +36,7 @@ class AskedColumns:
         for n, name in enumerate(self.table.columns):
             filled = [row.cells[n] for row in self.table.rows if not _WORDLESS.fullmatch(row.cells[n])]
             figures = [cell for cell in filled if parse_figure(cell)]
-            is_named = n not in (0, self.table.name_at) and name
+            is_named = n not in (0, self.table.name_at) and name and not _are_codes(filled)
             if is_named and filled and len(figures) >= MIN_FIGURE_SHARE * len(filled):
                 listed.append(n)
         return listed
@@ -126,7 +127,7 @@ class AskedColumns:
         return sorted(columns, key=lambda n: min((words.index(t) for t in own[n] if t in words), default=len(words)))
 
     def find_said_by_units(self) -> frozenset[str]:
-        """Return the terms of the question that the unit of a column says which it names by others: the "price" of £."""
+        """Return the terms of the question that the unit of a column says that it names otherwise: the "price" of £."""
         named = self.asked.terms - PRICE_TERMS
         of_money = [n for n in self.of_figures if self._states_money(n)]
         is_said = any(has_any(extract_terms(self.table.columns[n]), named) for n in of_money)
@@ -159,3 +160,7 @@ class AskedColumns:
             figure and _CURRENCY_OF_HEAD.fullmatch(figure.unit) for figure in figures
         )
 
+
+def _are_codes(cells: Sequence[str]) -> bool:
+    """Return whether all cells are a number and a letter, and not always the same one: "5A", "5B"."""
+    return len({cell[-1] for cell in cells if _CODE.fullmatch(cell)}) > 1 and all(map(_CODE.fullmatch, cells))

@@ -16,6 +16,7 @@ from rag_core.core.kit import Kit
 from rag_core.core.model import Citation, Claim, Judgement, Ranking
 from rag_core.core.presets import Query
 from rag_core.core.run import Run
+from rag_core.ingestion.tables import read_row_cells
 
 MAX_READ_DOCUMENTS = 6  # of those found, best first, whose tables are read
 MAX_READ_CHUNKS = 5_000  # of one document: a table of more rows is not known to be whole
@@ -23,6 +24,9 @@ MAX_LISTED_CELLS = 40  # named in the answer; all that are counted are cited up 
 MAX_CITED_CELLS = 100
 COMPUTED = "computed from the cited cells"  # the judge of a claim whose operation was computed twice
 COMPUTED_SUPPORT = 0.98  # as of copied words: the cells are copied, and the rest is arithmetic
+_STATED_RESULT = re.compile(
+    r"\b(?:changes?|difference|average|mean|more|less|growth|increase|decrease)\b|%", re.IGNORECASE
+)
 _SCALE = re.compile(r"\bin (thousands|millions|billions)\b|(?<![\w,.])([$€£¥][’']?000s?|[$€£¥]m)\b", re.IGNORECASE)
 
 
@@ -42,6 +46,21 @@ async def compute_answer(query: Query, hits: Ranking, kit: Kit, run: Run) -> Com
 async def look_up_answer(query: Query, hits: Ranking, kit: Kit, run: Run) -> ComputedAnswer | None:
     """Return the cell of a table that a question asks for by its row and column; None where there is no such cell."""
     return await _compute_over_tables(parse_lookup(query.text), query, hits, kit, run)
+
+
+def find_uncomputed(question: str, claims: Sequence[Claim]) -> ComputedAnswer | None:
+    """Return why quoted rows do not answer a question for a difference or an average: they state what it is of."""
+    asked = parse_operation(question)
+    citations = [citation for claim in claims for citation in claim.citations]
+    is_of_rows = len(citations) > 1 and all(map(_is_row, citations))
+    if asked is None or asked.kind not in ("difference", "ratio", "average") or not is_of_rows:
+        return None
+    is_stated = any(_STATED_RESULT.search(citation.quote) for citation in citations)
+    return None if is_stated else ComputedAnswer(reason=f"the rows found do not state the {asked.kind} asked for")
+
+
+def _is_row(citation: Citation) -> bool:
+    return " | " in citation.quote or bool(read_row_cells(citation.quote, citation.metadata))
 
 
 async def _compute_over_tables(

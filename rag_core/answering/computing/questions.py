@@ -46,7 +46,8 @@ _DIFFERENCE = re.compile(
 )
 _PLAN = r"(?:budget|plan|target|forecast|estimate)\b"
 _AGAINST_PLAN = re.compile(
-    rf"\b(?:(?:go|goes|gone|went|come|comes|came) )?(?:over|under|above|below|exceed\w{{0,3}}) (?:(?:the|its|their|our) )?{_PLAN}"
+    r"\b(?:(?:go|goes|gone|went|come|comes|came)(?: in)? )?(?:over|under|above|below|exceed\w{0,3}) "
+    rf"(?:(?:the|its|their|our) )?{_PLAN}"
     r"|\bthan (?:(?:was|were|had been|we|they) )?(?:planned|budgeted|expected|forecast|estimated)\b"
     r"|\b(?:over|under)sp(?:ent|end\w{0,3})\b",
     re.IGNORECASE,
@@ -57,7 +58,7 @@ _SPENDING = extract_terms("cost costs spend spent spending")
 _HAVING = re.compile(
     r"\b(?:do|does|did|can|could) (?:we|you|they|I|it|he|she) (?:have|keep|hold|own|offer)\b", re.IGNORECASE
 )
-_LASTING = re.compile(r"\b(?:has|have|had)\b.{1,60}\blongest\b", re.IGNORECASE)
+_LASTING = re.compile(r"\b(?:has|have|had)\b.{1,60}\blongest(?:$| (?:in|at|with|on|as)\b)", re.IGNORECASE)
 _EITHER = re.compile(rf"\b({'|'.join(COMPARATIVES)}) or ({'|'.join(COMPARATIVES)})\b", re.IGNORECASE)
 _COMPARED = re.compile(rf"\b(?:{_COMPARING})\b(?! than {_CURRENCY}\d)", re.IGNORECASE)
 _COUNTED = re.compile(r"\bhow many\b", re.IGNORECASE)

@@ -7,7 +7,6 @@ from rag_core.answering.computing.asked_columns import AskedColumns
 from rag_core.answering.computing.named_cells import (
     find_equal_cells,
     find_named_rows,
-    fold_words,
     has_any,
     has_term,
     holds_flags,
@@ -19,7 +18,9 @@ from rag_core.answering.computing.questions import COST_TERM, PAIRED, AskedOpera
 from rag_core.answering.computing.stored_tables import CitedRow, StoredTable
 from rag_core.text.terms import extract_terms
 
-MAX_EMPTY_SHARE = 1 / 3  # of the cells among which the highest is looked for: where more have no figure, it tells little
+MAX_EMPTY_SHARE = (
+    1 / 3
+)  # of the cells among which the highest is looked for: where more have no figure, it tells little
 ACROSS = ("sum", "average", "extreme")  # operations on a column of several rows
 _AVERAGE_TERM = "averag"
 _GENERIC_TERMS = extract_terms("thing things item items")  # what any list is of
@@ -101,10 +102,12 @@ class _TableView:
         columns = AskedColumns(asked, table)
         named_terms = asked.terms - _GENERIC_TERMS if table.is_list else asked.terms
         wanted = named_terms - {term for term in named_terms if is_written_out(term, asked.text, codes)}
-        wanted -= columns.find_said_by_units() | columns.list_counted_by_conditions()
         said = asked.implied & known  # "cost" is said by a column "Price"
         found = [term for term in wanted if has_term(term, own)]
-        covers = bool(wanted) and all(has_term(term, known) or (said and term == COST_TERM) for term in wanted)
+        missing = {term for term in wanted if not has_term(term, known) and not (said and term == COST_TERM)}
+        if missing:
+            missing -= columns.find_said_by_units() | columns.list_counted_by_conditions()
+        covers = bool(wanted) and not missing
         return cls(asked, table, named, equal, covers, len(found), columns)
 
     def resolve(self) -> Resolved | Unresolved | None:
@@ -224,15 +227,19 @@ class _TableView:
 
     def _find_open_conditions(self, subject: frozenset[str], distinct: int | None) -> list[str]:
         """Return the terms of the question that no condition and not the subject of the table accounts for."""
-        columns = {*dict(self.equal_cells), *(self.columns.find_of_condition(c) for c in self.asked.conditions), distinct}
+        columns = {
+            *dict(self.equal_cells),
+            *(self.columns.find_of_condition(c) for c in self.asked.conditions),
+            distinct,
+        }
         words = [self.table.columns[n] for n in columns if n is not None] + [cell for _, cell in self.equal_cells]
         known = subject | extract_terms(" ".join((*words, *(row.group for row in self.table.rows))))
-        known |= self.columns.list_of_all_rows() if self.asked.kind == "count" else frozenset()
-        known |= self.columns.find_said_by_units() | self.columns.list_counted_by_conditions()
+        said = self.columns.find_said_by_units() | self.columns.list_counted_by_conditions()
+        said |= self.columns.list_of_all_rows() if self.asked.kind == "count" else frozenset()
         codes = {term for _, cell in self.equal_cells for term in extract_terms(cell)}
         return [
             term
-            for term in self.asked.terms
+            for term in self.asked.terms - said
             if not has_term(term, known) and term != COST_TERM and not is_written_out(term, self.asked.text, codes)
         ]
 

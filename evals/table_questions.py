@@ -1,4 +1,4 @@
-"""`python -m evals.table_questions [first|club|everyday] [tuning|kept]`: questions on tables and lists, by sets.
+"""`python -m evals.table_questions [first|club|everyday|village] [tuning|kept]`: questions on tables and lists, by sets.
 
 Each set was written before what it shows was mended, "club" and "everyday" by who had not read the code. An answer is
 right if it states the values and cites the cells, of the first set also if it says the operation; some questions have
@@ -33,6 +33,7 @@ SETS = {
     "first": table_documents.FOLDER,
     "club": table_documents.FOLDER.with_name("club_tables"),
     "everyday": everyday_tables.FOLDER,
+    "village": table_documents.FOLDER.with_name("village_tables"),
 }
 
 
@@ -53,7 +54,7 @@ def load_questions(name: str = "first", half: str = "") -> list[Mapping[str, Any
 
 def build_uploads(name: str) -> list[Upload]:
     """Return the documents of a set."""
-    if name == "club":
+    if name in ("club", "village"):
         paths = sorted(path for path in SETS[name].iterdir() if path.suffix != ".jsonl")
         return [Upload(data=path.read_bytes(), filename=path.name) for path in paths]
     return table_documents.build_uploads() if name == "first" else everyday_tables.build_uploads()

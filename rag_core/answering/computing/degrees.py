@@ -99,7 +99,7 @@ def find_degrees(text: str) -> list[tuple[str, tuple[Scale, ...]]]:
 
 
 def is_measured_by(column: str, scale: Scale) -> bool:
-    """Return whether a column is what an adjective measures: a "Unit price (€)" for "cheap", no "Weight limit" for "heavy".
+    """Return whether a column is what an adjective measures: "Unit price (€)" for "cheap", no "Weight limit" for "heavy".
 
     The noun of its name decides, which is the last word before a bracket, a comma or "per".
     """

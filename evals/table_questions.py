@@ -1,4 +1,4 @@
-"""`python -m evals.table_questions [first|club|everyday|village] [tuning|kept]`: questions on tables and lists, by sets.
+"""`python -m evals.table_questions [first|club|everyday|village] [tuning|kept]`: questions on tables, by sets.
 
 Each set was written before what it shows was mended, "club" and "everyday" by who had not read the code. An answer is
 right if it states the values and cites the cells, of the first set also if it says the operation; some questions have

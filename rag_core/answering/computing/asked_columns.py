@@ -3,12 +3,13 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 
-from rag_core.answering.computing.degrees import PRICE_TERMS, Scale, is_measured_by
+from rag_core.answering.computing.degrees import CHANGES, PRICE_TERMS, Scale, is_measured_by
 from rag_core.answering.computing.named_cells import fold_words, has_any, has_term, is_total
 from rag_core.answering.computing.questions import PAIRED, AskedOperation, Condition
-from rag_core.answering.computing.stored_tables import StoredTable
+from rag_core.answering.computing.stored_tables import CitedRow, StoredTable
 from rag_core.text.figures import is_period, parse_figure
 from rag_core.text.terms import extract_terms
 
@@ -82,8 +83,44 @@ class AskedColumns:
         if best == 0 and (self.asked.implied or self.asked.asks_time or self.asked.asks_duration):
             return self.list_implied(columns)
         if best == 0 and self.asked.kind not in PAIRED:
-            return [] if columns and not has_any(shared, asked) and len(columns) > 1 else list(columns)
+            is_told = has_any(shared, asked) or (len(columns) == 1 and self._names_measure())
+            return list(columns) if is_told else []
         return [n for n in columns if shares[n] == best]
+
+    def find_of_change(self) -> int | None:
+        """Return the column that states how much each row changed."""
+        found = [n for n in self.of_figures if is_measured_by(self.table.columns[n], CHANGES)]
+        return found[0] if len(found) == 1 else None
+
+    def find_compared(self) -> tuple[int, int] | None:
+        """Return the two columns that are compared in each row, by their full names: "lost more than they won"."""
+        each = self.asked.compares_each_row
+        names = {tuple(fold_words(self.table.columns[n])): n for n in self.of_figures}
+        found = [names.get((word.casefold(),)) for word in (each[0], each[3])] if each else []
+        return (found[0], found[1]) if found and found[0] is not None and found[1] is not None else None
+
+    def list_compared(self) -> list[int]:
+        """Return the columns that are compared in each row, or the one that states its change."""
+        changed = self.find_of_change() if self.asked.change and self.asked.kind != "extreme" else None
+        return [*(self.find_compared() or ()), *([] if changed is None else [changed])]
+
+    def meets_comparison(self, row: CitedRow) -> bool:
+        """Return whether a row has more, or less, in the one column than in the other, or than no change."""
+        figures = [parse_figure(row.cells[column]) for column in self.list_compared()]
+        values = [figure.value for figure in figures if figure]
+        if len(values) < len(figures):
+            return False
+        first, second = (*values, Decimal(0))[:2]
+        return first > second if self.asked.seeks_more else first < second
+
+    def describe_comparison(self) -> str:
+        names = [*(self.table.columns[n] for n in self.list_compared()), "0"]
+        return f"{names[0]} {'more' if self.asked.seeks_more else 'less'} than {names[1]}"
+
+    def _names_measure(self) -> bool:
+        """Return whether the question has more than what the rows are: what the one column of figures is about."""
+        others = [name for n, name in enumerate(self.table.columns) if n not in self.of_figures]
+        return any(not has_term(term, extract_terms(" ".join(others))) for term in self.asked.terms)
 
     def find_planned_and_real(self) -> tuple[int, int] | None:
         """Return the columns of what was planned and of what it became, of the period that the question names."""
@@ -134,13 +171,13 @@ class AskedColumns:
         return self.asked.terms & PRICE_TERMS if is_said else frozenset()
 
     def list_counted_by_conditions(self) -> frozenset[str]:
-        """Return the nouns that conditions count after naming their column in full: "won fewer than 5 matches"."""
-        counted: set[str] = set()
-        for condition in self.asked.conditions:
-            before = fold_words(condition.words_before)[-1:]
-            if any(fold_words(self.table.columns[n]) == before for n in self.of_figures):
-                counted |= extract_terms(condition.counted)
-        return frozenset(counted)
+        """Return the nouns that are counted right after a column in full: "won fewer than 5 matches"."""
+        said = [(condition.words_before, condition.counted) for condition in self.asked.conditions]
+        names = [fold_words(self.table.columns[n]) for n in self.of_figures]
+        each = self.asked.compares_each_row
+        said += [(each[0], each[2])] if each and self.find_compared() else []
+        nouns = [noun for before, noun in (*said, *self.asked.numbered) if fold_words(before)[-1:] in names]
+        return extract_terms(" ".join(nouns))
 
     def list_of_all_rows(self) -> frozenset[str]:
         """Return the terms of the columns that have a figure above 0 in every row: each room has a price."""

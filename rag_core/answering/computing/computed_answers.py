@@ -173,6 +173,9 @@ def _name_cell(cell: CitedCell, cells: Sequence[CitedCell]) -> str:
 
 
 def _list_labels(cells: Sequence[CitedCell]) -> str:
+    repeated = len({cell.row.label for cell in cells}) < len(cells)
+    if repeated and cells[0].row.name_at:
+        return _join_listed([f"{cell.row.label} ({cell.row.cells[0]})" for cell in cells])
     labels = [cell.row.label if cell.row.label == cell.text else f"{cell.row.label} ({cell.text})" for cell in cells]
     return _join_listed(labels)
 

@@ -10,7 +10,8 @@ PRICE_NAMES = "price cost fee fare charge"
 PRICE_TERMS = extract_terms(PRICE_NAMES)
 # the adjectives for much of something, those for little of it, and how columns name it
 _SCALES = (
-    ("many much great large big high", "few little small low", ""),
+    ("many much high", "few little low", ""),
+    ("great large big", "small", "size area"),
     ("expensive dear costly", "cheap", PRICE_NAMES),
     ("heavy", "light", "weight mass"),
     ("long", "short", "length distance duration time"),
@@ -98,8 +99,11 @@ def find_degrees(text: str) -> list[tuple[str, tuple[Scale, ...]]]:
     return found
 
 
+CHANGES = Scale(True, extract_terms("change difference variance movement"))
+
+
 def is_measured_by(column: str, scale: Scale) -> bool:
-    """Return whether a column is what an adjective measures: "Unit price (€)" for "cheap", no "Weight limit" for "heavy".
+    """Return whether an adjective measures a column: "Unit price (€)" for "cheap", no "Weight limit" for "heavy".
 
     The noun of its name decides, which is the last word before a bracket, a comma or "per".
     """

@@ -41,7 +41,8 @@ _PERCENT = re.compile(r"\bpercent(?:age)?\b(?! of\b)", re.IGNORECASE)
 _DIFFERENCE = re.compile(
     rf"\bby how much\b|\bdifference between\b|\bhow (?:much|many) (?:{_COMPARING})\b"
     rf"|\bhow much (?:did|do|does|has|have)\b.{{1,80}}\b{_CHANGE}\b"
-    r"|\bhow (?:much|many|far)\b.{1,80}\b(?:separates?|separated|apart|ahead of|behind)\b",
+    r"|\bhow (?:much|many|far)\b.{1,80}\b(?:separates?|separated|apart|ahead of|behind)\b"
+    r"|\bhow many years (?:after|before|later|earlier)\b",
     re.IGNORECASE,
 )
 _PLAN = r"(?:budget|plan|target|forecast|estimate)\b"
@@ -61,8 +62,25 @@ _HAVING = re.compile(
 _LASTING = re.compile(r"\b(?:has|have|had)\b.{1,60}\blongest(?:$| (?:in|at|with|on|as)\b)", re.IGNORECASE)
 _EITHER = re.compile(rf"\b({'|'.join(COMPARATIVES)}) or ({'|'.join(COMPARATIVES)})\b", re.IGNORECASE)
 _COMPARED = re.compile(rf"\b(?:{_COMPARING})\b(?! than {_CURRENCY}\d)", re.IGNORECASE)
-_COUNTED = re.compile(r"\bhow many\b", re.IGNORECASE)
-_ADDED = re.compile(r"\b(?:total|sum|combined|together|altogether|in all)\b", re.IGNORECASE)
+_COUNTED = re.compile(r"\bhow (?:many|often)\b", re.IGNORECASE)
+_HOW_OFTEN = re.compile(r"how (?:often|many times)\b", re.IGNORECASE)
+_ADDED = re.compile(r"\b(?:total|sum|combined|together|altogether|in all|between them)\b", re.IGNORECASE)
+_OCCURRING = re.compile(
+    r"\bhow (?:often|many times)\b|\b(?:meet|met|happen|happened|occur|occurred|appear|appeared)\b", re.IGNORECASE
+)
+_YEARS_APART = re.compile(r"\bhow many years (?:after|before|later|earlier)\b", re.IGNORECASE)
+_ENDING_WITH = re.compile(r"\b(?:finish(?:ed)?|end(?:ed)? up) with\b", re.IGNORECASE)
+_EACH_ROW = re.compile(
+    r"\b(\w+) (more|fewer|less) (?:(\w+) )?than (?:they|it|he|she|we|you) (?:(?:have|has|had) )?(\w+)", re.IGNORECASE
+)
+_RISING = re.compile(
+    r"\b(?:(?:went|gone|go|goes) up|increase[ds]?|rise|rises|rose|growth|grew|gains?)\b", re.IGNORECASE
+)
+_FALLING = re.compile(
+    r"\b(?:(?:went|gone|go|goes) down|decrease[ds]?|falls?|fell|drop(?:s|ped)?|declined?|declines|reduction)\b",
+    re.IGNORECASE,
+)
+_NUMBERED = re.compile(r"\b(\w+) (?:the )?(?:most|fewest|least|more|fewer|less) (\w+)", re.IGNORECASE)
 _BEST = re.compile(rf"\b(?:{'|'.join(SUPERLATIVES)}|maximum|minimum)\b", re.IGNORECASE)
 _LIMITED = re.compile(rf"\b(?:{'|'.join(_COMPARISONS.values())}) {_CURRENCY}\d", re.IGNORECASE)
 _CHOICE = re.compile(r"(?:which|what|who)\b", re.IGNORECASE)
@@ -93,6 +111,7 @@ _OPERATION_TERMS = extract_terms(
     " list name show there each or than from since during compared still now currently which what who one value amount"
     " together lose loses lost give gave take took get got make made need pay bring use used not no without never"
     " different distinct separate separates separated apart ahead behind far"
+    " go goes went gone come comes came"
 )
 # as heads of columns write a unit that a question says in full
 _UNIT_SIGNS = {
@@ -159,6 +178,33 @@ class AskedOperation:
         return any(scale.is_time for scale in self.scales)
 
     @property
+    def asks_how_often(self) -> bool:
+        return bool(_HOW_OFTEN.match(self.text))
+
+    @property
+    def compares_each_row(self) -> tuple[str, bool, str, str] | None:
+        """What is compared in each row: its verb, whether it is to be more, the noun, and the other verb."""
+        found = _EACH_ROW.search(self.text) if self.kind in ("count", "filter") else None
+        return (found[1], found[2].casefold() == "more", found[3] or "", found[4]) if found else None
+
+    @property
+    def seeks_more(self) -> bool:
+        """Return whether rows are asked for that rose, or that have more of the first than of the second."""
+        return self.change > 0 or bool(self.compares_each_row and self.compares_each_row[1])
+
+    @property
+    def change(self) -> int:
+        """1 where rows that rose are asked for, or the biggest rise, -1 where those that fell, else 0."""
+        if self.kind not in ("extreme", "filter", "count"):
+            return 0
+        return bool(_RISING.search(self.text)) - bool(_FALLING.search(self.text))
+
+    @property
+    def numbered(self) -> tuple[tuple[str, str], ...]:
+        """The verbs of which it is asked for much or little, each with the noun: "seats the fewest people"."""
+        return tuple((verb, noun) for verb, noun in _NUMBERED.findall(self.text))
+
+    @property
     def asks_price(self) -> bool:
         return COST_TERM in self.terms
 
@@ -220,6 +266,9 @@ def _describe_operation(kind: OperationKind, text: str) -> AskedOperation:
     spoken = frozenset(" ".join(condition.text for condition in conditions).replace(",", "").lower().split())
     is_against_plan = bool(_AGAINST_PLAN.search(text))
     left = _HAVING.sub(" ", _AGAINST_PLAN.sub(" ", _POSSESSIVE.sub("", text)))
+    left = _RISING.sub(" ", _FALLING.sub(" ", left)) if kind in ("extreme", "filter", "count") else left
+    left = _YEARS_APART.sub(" ", _ENDING_WITH.sub(" ", left))
+    left = _OCCURRING.sub(" ", left) if _HOW_OFTEN.match(text) else left
     left = _AVERAGE.sub(" ", left) if kind == "average" else left
     for condition in conditions:
         left = left.replace(condition.text, " ")

@@ -18,12 +18,10 @@ from rag_core.answering.computing.questions import COST_TERM, PAIRED, AskedOpera
 from rag_core.answering.computing.stored_tables import CitedRow, StoredTable
 from rag_core.text.terms import extract_terms
 
-MAX_EMPTY_SHARE = (
-    1 / 3
-)  # of the cells among which the highest is looked for: where more have no figure, it tells little
+MAX_EMPTY_SHARE = 1 / 3  # of the cells among which the highest is looked for: with more, it tells little
 ACROSS = ("sum", "average", "extreme")  # operations on a column of several rows
 _AVERAGE_TERM = "averag"
-_GENERIC_TERMS = extract_terms("thing things item items")  # what any list is of
+_GENERIC_TERMS = extract_terms("thing things item items line lines row rows entry entries")  # what any list is of
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +98,7 @@ class _TableView:
         codes = {term for _, cell in equal for term in extract_terms(cell)}
         known = own | extract_terms(table.title)
         columns = AskedColumns(asked, table)
-        named_terms = asked.terms - _GENERIC_TERMS if table.is_list else asked.terms
+        named_terms = asked.terms - _GENERIC_TERMS
         wanted = named_terms - {term for term in named_terms if is_written_out(term, asked.text, codes)}
         said = asked.implied & known  # "cost" is said by a column "Price"
         found = [term for term in wanted if has_term(term, own)]
@@ -125,6 +123,10 @@ class _TableView:
             return None  # of one row there is nothing to add or to choose from
         if kind == "average" and _AVERAGE_TERM in extract_terms(" ".join((*self.table.columns, self.table.about))):
             return None  # the table states averages
+        if (self.asked.compares_each_row and not self.columns.find_compared()) or (
+            self.asked.change and self.columns.find_of_change() is None
+        ):
+            return None  # no column says what is compared, or what rose and what fell
         rows, condition, reason = self._select_rows()
         if reason:
             return Unresolved(reason, any(self.columns.find_of_condition(c) is None for c in self.asked.conditions))
@@ -151,11 +153,11 @@ class _TableView:
         shares = {
             n: sum(has_term(term, asked) for term in terms) / len(terms)
             for n, name in enumerate(self.table.columns)
-            if n and (terms := extract_terms(name)) and row.cells[n].strip()
+            if n != row.name_at and (terms := extract_terms(name)) and (row.cells[n].strip() or terms & asked)
         }
         best = max(shares.values(), default=0.0)
         columns = [n for n, share in shares.items() if share == best]
-        if not columns or (best and len(columns) > 1):
+        if not columns or (best and len(columns) > 1) or not all(row.cells[n].strip() for n in columns):
             return None
         return Resolved(self.table, compute("lookup", [self._get_cell(row, n) for n in columns]))
 
@@ -199,12 +201,14 @@ class _TableView:
         limited = {self.columns.find_of_condition(condition) for condition in self.asked.conditions}
         figures = [self.table.columns[column] for column in self.columns.of_figures if column not in limited]
         counted = self.asked.counted - self.columns.list_counted_by_conditions()
+        limited |= set(self.columns.list_compared())
         counted -= extract_terms(" ".join(self.table.columns[n] for n in limited if n is not None))
         subject = self.table.subject
         distinct = self.columns.find_counted(dict(self.equal_cells)) if self.asked.kind == "count" else None
-        is_limited = bool(self.equal_cells or self.asked.conditions)
+        is_limited = bool(self.equal_cells or self.asked.conditions or self.columns.list_compared())
         if self.asked.kind == "count" or not self.asked.conditions:
-            is_subject = distinct is not None or has_any(counted, subject)
+            is_subject = distinct is not None or has_any(counted, subject) or bool(counted & _GENERIC_TERMS)
+            is_subject |= self.asked.asks_how_often and bool(self.equal_cells) and len(rows) > 1
             if has_any(counted, extract_terms(" ".join(figures))):
                 return self._resolve_lookup()
             if self.named_rows or not is_subject:
@@ -230,6 +234,7 @@ class _TableView:
         columns = {
             *dict(self.equal_cells),
             *(self.columns.find_of_condition(c) for c in self.asked.conditions),
+            *self.columns.list_compared(),
             distinct,
         }
         words = [self.table.columns[n] for n in columns if n is not None] + [cell for _, cell in self.equal_cells]
@@ -239,7 +244,7 @@ class _TableView:
         codes = {term for _, cell in self.equal_cells for term in extract_terms(cell)}
         return [
             term
-            for term in self.asked.terms - said
+            for term in self.asked.terms - said - _GENERIC_TERMS
             if not has_term(term, known) and term != COST_TERM and not is_written_out(term, self.asked.text, codes)
         ]
 
@@ -247,9 +252,11 @@ class _TableView:
         """Return the columns whose cells decide: those of the conditions, else the first."""
         named = [column for column, _ in self.equal_cells]
         named += [column for c in self.asked.conditions if (column := self.columns.find_of_condition(c)) is not None]
-        return named or [self.table.name_at]
+        return named or [*self.columns.list_compared(), self.table.name_at]
 
     def _choose_column(self) -> int | Unresolved | None:
+        if self.asked.change:
+            return self.columns.find_of_change()
         columns = self.columns.keep_phrases(self.columns.rank(), count=1)
         if len(columns) > 1:
             return Unresolved(f"it is not said which column is meant: {self.columns.quote(columns)}")
@@ -272,12 +279,18 @@ class _TableView:
             return Unresolved(f"an average of {self.table.columns[column]} tells nothing")
         if kind in ("sum", "average") and any(row.group for row in rows):
             return Unresolved("the rows of the table stand below titles, and some may be totals of others")
-        is_highest = self._points_up(column, filled)
+        is_highest = self.asked.change > 0 if self.asked.change else self._points_up(column, filled)
         if isinstance(is_highest, Unresolved):
             return is_highest
+        if self.asked.change and not self._has_change(filled):
+            return None
         if kind == "extreme":  # the cells that are the answer come first
             filled.sort(key=lambda cell: -cell.value if is_highest else cell.value)
         return Resolved(self.table, compute(kind, filled, is_highest=is_highest), condition, missing)
+
+    def _has_change(self, cells: Sequence[CitedCell]) -> bool:
+        """Return whether the biggest change of the sign asked for is asked for, and there is one."""
+        return self.asked.is_highest and any(cell.value * self.asked.change > 0 for cell in cells)
 
     def _points_up(self, column: int, cells: Sequence[CitedCell]) -> bool | Unresolved:
         """Return whether the greater value is the answer: of losses the lower one, which has to be below zero."""
@@ -337,6 +350,9 @@ class _TableView:
             without = [cell.row.label for cell in cells if not cell.figure]
             note = f" ({', '.join(without[:5])} has no figure)" if without else ""
             said.append(f"{self.table.columns[column_of]} {condition.text}{note}")
+        if self.columns.list_compared():
+            rows = [row for row in rows if self.columns.meets_comparison(row)]
+            said.append(self.columns.describe_comparison())
         return rows, " and ".join(said), ""
 
     def _get_cell(self, row: CitedRow, column: int) -> CitedCell:

@@ -146,6 +146,9 @@ def _state_pair(asked: AskedOperation, computation: Computation, scale: str) -> 
     if computation.kind == "ratio":
         change = "more" if computation.result >= 0 else "less"
         return f"{abs(computation.result):.1f}% {change}. Change from {named[0]} to {named[1]} in percent: {both}."
+    if computation.kind == "share":
+        both = f"{first.column}: {first.text} of {second.text}{scale}"
+        return f"{computation.result:.1f}%. Share of {first.row.label} in {second.row.label}, {both}."
     if computation.kind == "difference":
         amount = _format_figure(abs(computation.result), computation.cells, scale)
         way = "no change" if not computation.result else "an increase" if computation.result > 0 else "a decrease"

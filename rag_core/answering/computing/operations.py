@@ -8,7 +8,9 @@ from typing import Literal
 from rag_core.answering.computing.stored_tables import CitedRow
 from rag_core.text.figures import Figure, parse_figure
 
-OperationKind = Literal["count", "sum", "compare", "extreme", "filter", "difference", "ratio", "average", "lookup"]
+OperationKind = Literal[
+    "count", "sum", "compare", "extreme", "filter", "difference", "ratio", "average", "share", "lookup"
+]
 AVERAGE_PLACES = 2  # behind the point
 UNCOMPUTED = ("count", "filter", "lookup")  # over cells that need be no figures; the result is their number
 
@@ -43,7 +45,10 @@ class Computation:
 
 
 def compute(kind: OperationKind, cells: Sequence[CitedCell], *, is_highest: bool = True) -> Computation:
-    """Return the result of an operation; of two cells, a difference and a ratio are of the second to the first."""
+    """Return the result of an operation; of two cells, a difference and a ratio are of the second to the first.
+
+    A share is that of the first in the second, in percent.
+    """
     return Computation(
         kind, tuple(cells), _compute_result(kind, [cell.value for cell in cells], is_highest), is_highest
     )
@@ -69,5 +74,7 @@ def _compute_result(kind: OperationKind, values: Sequence[Decimal], is_highest: 
         return round(sum(values, Decimal(0)) / len(values), AVERAGE_PLACES)
     if kind == "extreme":
         return max(values) if is_highest else min(values)
+    if kind == "share":
+        return values[0] / values[1] * 100
     change = values[1] - values[0]
     return change / abs(values[0]) * 100 if kind == "ratio" else change

@@ -16,7 +16,7 @@ from rag_core.answering.computing.operations import OperationKind
 from rag_core.text.figures import Figure, parse_figure
 from rag_core.text.terms import extract_terms
 
-PAIRED = ("compare", "difference", "ratio")  # operations on two cells
+PAIRED = ("compare", "difference", "ratio", "share")  # operations on two cells
 CONDITIONED = ("count", "filter", "sum", "average", "extreme")  # operations on the rows that meet conditions
 MAX_OPERATION_CHARS = 1000  # of a question: one that asks for an operation is short
 _COMPARING = "|".join((*COMPARATIVES, "above", "below"))
@@ -68,6 +68,7 @@ _ADDED = re.compile(r"\b(?:total|sum|combined|together|altogether|in all|between
 _OCCURRING = re.compile(
     r"\bhow (?:often|many times)\b|\b(?:meet|met|happen|happened|occur|occurred|appear|appeared)\b", re.IGNORECASE
 )
+_SHARE = re.compile(r"(?:what|which) (?:share|proportion|percentage|percent|part|fraction) of\b", re.IGNORECASE)
 _YEARS_APART = re.compile(r"\bhow many years (?:after|before|later|earlier)\b", re.IGNORECASE)
 _ENDING_WITH = re.compile(r"\b(?:finish(?:ed)?|end(?:ed)? up) with\b", re.IGNORECASE)
 _EACH_ROW = re.compile(
@@ -266,7 +267,9 @@ def _describe_operation(kind: OperationKind, text: str) -> AskedOperation:
     spoken = frozenset(" ".join(condition.text for condition in conditions).replace(",", "").lower().split())
     is_against_plan = bool(_AGAINST_PLAN.search(text))
     left = _HAVING.sub(" ", _AGAINST_PLAN.sub(" ", _POSSESSIVE.sub("", text)))
-    left = _RISING.sub(" ", _FALLING.sub(" ", left)) if kind in ("extreme", "filter", "count") else left
+    if kind in ("extreme", "filter", "count") and (_RISING.search(left) or _FALLING.search(left)):
+        left = _RISING.sub(" ", _FALLING.sub(" ", left))
+    left = _SHARE.sub(" ", left) if kind == "share" else left
     left = _YEARS_APART.sub(" ", _ENDING_WITH.sub(" ", left))
     left = _OCCURRING.sub(" ", left) if _HOW_OFTEN.match(text) else left
     left = _AVERAGE.sub(" ", left) if kind == "average" else left
@@ -291,6 +294,7 @@ def _describe_operation(kind: OperationKind, text: str) -> AskedOperation:
 def _find_kind(text: str) -> OperationKind | None:
     has_comparison, is_against_plan = bool(_COMPARED.search(text)), bool(_AGAINST_PLAN.search(text))
     kinds: tuple[tuple[OperationKind, bool], ...] = (
+        ("share", bool(_SHARE.match(text))),
         ("ratio", bool(_CHANGED.search(text) and _PERCENT.search(text))),
         ("difference", bool(_DIFFERENCE.search(text) or (is_against_plan and _HOW_FAR.match(text)))),
         ("compare", is_against_plan and bool(_YES_OR_NO.match(text))),

@@ -20,7 +20,8 @@ from rag_core.text.terms import extract_terms
 
 MAX_EMPTY_SHARE = 1 / 3  # of the cells among which the highest is looked for: with more, it tells little
 ACROSS = ("sum", "average", "extreme")  # operations on a column of several rows
-_AVERAGE_TERM = "averag"
+_TOTAL_TERMS = extract_terms("total totals grand")
+_AVERAGE_TERM, _YEAR_TERM = "averag", "year"
 _GENERIC_TERMS = extract_terms("thing things item items line lines row rows entry entries")  # what any list is of
 
 
@@ -112,6 +113,8 @@ class _TableView:
         kind = self.asked.kind
         if not self.table.is_whole:
             return Unresolved("a row of the table is stored in parts, so it may be incomplete")
+        if kind == "share":
+            return self._resolve_share()
         if kind in PAIRED:
             return self._resolve_pair()
         if kind == "lookup":
@@ -192,6 +195,21 @@ class _TableView:
             return is_highest
         return Resolved(self.table, compute(self.asked.kind, cells, is_highest=is_highest))
 
+    def _resolve_share(self) -> Resolved | Unresolved | None:
+        """Resolve the share of the row that the question names in the total that it names, or the only one."""
+        column, parts = self._choose_column(), self._list_named()
+        if isinstance(column, Unresolved):
+            return column
+        totals = [row for row in self.table.rows if is_total(row, self.table)]
+        if len(totals) > 1:
+            totals = [row for row in totals if extract_terms(row.label) - _TOTAL_TERMS <= self.asked.terms]
+        if column is None or len(parts) != 1 or len(totals) != 1:
+            return None
+        cells = [self._get_cell(row, column) for row in (*parts, *totals)]
+        if (reason := _find_obstacle(cells)) or not 0 <= cells[0].value <= cells[1].value or not cells[1].value:
+            return Unresolved(reason or f"“{cells[0].row.label}” is no part of “{cells[1].row.label}”")
+        return Resolved(self.table, compute("share", cells))
+
     def _resolve_count(self, rows: Sequence[CitedRow], condition: str) -> Resolved | None:
         """Count or list the rows, if what is counted names them, or the different cells of the column that it names.
 
@@ -241,6 +259,7 @@ class _TableView:
         known = subject | extract_terms(" ".join((*words, *(row.group for row in self.table.rows))))
         said = self.columns.find_said_by_units() | self.columns.list_counted_by_conditions()
         said |= self.columns.list_of_all_rows() if self.asked.kind == "count" else frozenset()
+        said |= {_YEAR_TERM} if self.asked.change else frozenset()
         codes = {term for _, cell in self.equal_cells for term in extract_terms(cell)}
         return [
             term

@@ -7,6 +7,7 @@ from rag_core.answering.citations import rank_passages_for_judge
 from rag_core.core.kit import Kit
 from rag_core.core.model import Claim, Evidence
 from rag_core.core.run import Run
+from rag_core.text.periods import write_out_periods
 
 MAX_CITED_PASSAGES = 2
 WINDOWS_PER_PASSAGE = 3
@@ -18,7 +19,8 @@ async def score_answered(
 ) -> float | None:
     """Return the probability, 0..1, that the claims or a passage they cite have what is asked; None without the model.
 
-    Each is read under its document's title, which a terse passage leaves out.
+    Each is read under its document's title, which a terse passage leaves out, and both with their periods in words:
+    the model does not know that "FY22" is fiscal 2022.
     """
     if kit.entailment_scorer is None or not cited:
         return None
@@ -26,7 +28,7 @@ async def score_answered(
     windows.append(f"{cited[0].hit.chunk.title}: {' '.join(claim.text for claim in claims)}")
     scores = await run.attempt(
         "answerability",
-        kit.entailment_scorer.score_answers(query_text, windows),
+        kit.entailment_scorer.score_answers(write_out_periods(query_text), list(map(write_out_periods, windows))),
         otherwise=(),
         fallback="relevance and words of the question",
         within_s=SCORING_TIMEOUT_S,

@@ -33,9 +33,11 @@ _QUESTION_PATTERNS: Mapping[str, re.Pattern[str]] = {
         r"\bhow long\b|\bsince when\b",
         re.IGNORECASE,
     ),
-    "person": re.compile(
-        r"^who\b|\bwho (?:is|was|are|were|did|does|has|first|invented|wrote|runs|leads)\b|\bname of (?:the|its|a)\b|"
-        r"\bperson'?s name\b",
+    "person": re.compile(  # by name: who may or pays is answered by a group or an office as well
+        r"\bwho(?:'s|’s| is| was| are| were)(?: currently| now)? (?:the|an?|our|your|my|his|her|its|their|head|named|"
+        r"called|known)\b|\bwho (?:first|runs|leads|invented|[a-z]{2,20}ed|wrote|won|led|ran|began|took|made|gave|"
+        r"found|built|became|said|drew|taught|bought|sold|shot|spoke|chose)\b|"
+        r"\bname of (?:the|its|a)\b|\bperson'?s name\b",
         re.IGNORECASE,
     ),
     "reason": re.compile(

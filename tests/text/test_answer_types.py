@@ -44,6 +44,23 @@ def test_a_condition_is_no_question_for_a_time_and_what_is_paid_none_for_money(q
     assert find_missing_kinds(question, NOTHING) == ()
 
 
+@pytest.mark.parametrize(
+    ("question", "is_name"),
+    [
+        ("Who gets the training?", False),
+        ("who can switch the pump off", False),
+        ("Who is responsible for the pumps?", False),
+        ("Who pays when it breaks?", False),
+        ("Who is the director?", True),
+        ("Who's our first director?", True),
+        ("Who is named as director?", True),
+        ("and who founded it?", True),
+    ],
+)
+def test_who_may_or_pays_is_answered_by_a_group_and_who_is_the_director_by_a_name(question: str, is_name: bool) -> None:
+    assert find_missing_kinds(question, "The team leads of each plant.") == (("person",) if is_name else ())
+
+
 def test_what_stands_in_the_question_is_no_answer() -> None:
     assert find_missing_kinds("How many pumps were made in 2024?", "Pumps were made in 2024.") == ("number",)
     assert find_missing_kinds("Who followed Anna Kern?", "Anna Kern had a successor.") == ("person",)

@@ -5,7 +5,7 @@ A number that a passage has with another unit is not that number: "4 weeks" are 
 
 from collections.abc import Iterator, Sequence, Set
 from decimal import Decimal
-from itertools import pairwise, permutations
+from itertools import pairwise, permutations, takewhile
 
 from rag_core.answering.facts.amount_reading import (
     ORDINAL_WORDS,
@@ -28,7 +28,8 @@ MAX_BOUND_RATIO = Decimal("1.5")  # of a value to what it is "more than"
 MIN_ROUNDED_DIGITS = 3  # of a number that may be rounded without "about"
 MIN_COMPUTED = 100  # a whole number from which a sum of two others is no chance
 MAX_COMPUTED_AMOUNTS = 30
-COUNTED_REACH = 3  # words after a number that say what is counted
+COUNTED_REACH = 3  # words after a number that say what is counted, or before it what is measured
+_CLAUSE_ENDS, _SENTENCE_ENDS = frozenset(".,;:()\n|"), frozenset(".;\n|")
 # words beside which a number that is the sum or difference of two others has been computed
 COMPUTING_FORMS = parse_word_forms(
     "total sum altogether together combined all difference more less fewer higher lower remaining still left net "
@@ -80,13 +81,34 @@ def _has_other_unit(amount: Amount, other: Amount) -> bool:
 
 
 def _counts_same(amount: Amount, other: Amount, claim: Words, passage: Words) -> bool:
-    """Return whether two numbers without a unit are of the same things, by the words after them."""
+    """Return whether two numbers without a unit are of the same things, by the words after them.
+
+    Where nothing is counted after either, the words before them say what they are: "withdrawn at 18".
+    """
     if amount.unit or amount.is_spelled_year:
         return True
-    counted = [word.form for word in claim[amount.end : amount.end + COUNTED_REACH] if is_content_word(word)]
-    return any(
-        is_same_word(form, word.form) for word in passage[other.end : other.end + COUNTED_REACH] for form in counted
-    )
+    counted, after = _list_counted(claim, amount), passage[other.end : other.end + COUNTED_REACH]
+    if counted:
+        stated = [word.form for word in after if is_content_word(word)]
+    elif _list_counted(passage, other):
+        return False
+    else:
+        counted, stated = _list_measured(claim, amount), _list_measured(passage, other)
+    return any(is_same_word(form, word) for word in stated for form in counted)
+
+
+def _list_counted(words: Words, amount: Amount) -> list[str]:
+    """Return the forms of the content words after a number, up to the end of its clause."""
+    after = words[amount.end : amount.end + COUNTED_REACH]
+    inside = takewhile(lambda word: not any(sign in _CLAUSE_ENDS for sign in word.before), after)
+    return [word.form for word in inside if is_content_word(word)]
+
+
+def _list_measured(words: Words, amount: Amount) -> list[str]:
+    """Return the forms of the content words before a number, from the beginning of its sentence."""
+    start = max(0, amount.start - COUNTED_REACH)
+    begins = [n for n in range(start, amount.start) if any(sign in _SENTENCE_ENDS for sign in words[n].before)]
+    return [word.form for word in words[max(begins, default=start) : amount.start] if is_content_word(word)]
 
 
 def _is_open(amount: Amount, same_kind: Sequence[Amount]) -> bool:

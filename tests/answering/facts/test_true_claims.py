@@ -20,6 +20,8 @@ from rag_core.answering.facts.comparison import find_fact_conflicts
         ("Parking is banned on Sundays, though not on Mondays.", "Parking on Sundays is banned, on Mondays it is not."),
         ("No fee arises from not answering mails.", "Nobody is obliged to answering mails; no fee arises."),
         ("The hook had been released 2,000 times.", "The hook was overhauled after 2,000 releases."),
+        ("The line opened at ten.", "The line was opened with 14 stops. It runs from six."),
+        ("Regeneration is over by ten past three.", "Regeneration runs at 2 am and takes 70 minutes; target 6 to 8."),
         ("It is avoided in the first three months.", "It is given as 3 g a day and avoided in the first trimester."),
     ],
 )
@@ -35,6 +37,9 @@ def test_a_fact_that_may_follow_is_no_contradiction(claim: str, passage: str) ->
         ("The loop takes two and a half hours.", "The loop takes an hour and a half."),
         ("The course lasts four days.", "The course lasts four weeks."),
         ("Parking is not allowed.", "Parking is allowed."),
+        ("The licence is lost at 18.", "From 4 points you are warned. Licence lost at 8."),
+        ("Two exits are required once the load exceeds 94.", "Where the load exceeds 49, two exits are required."),
+        ("It is dropped in version 560.", "It works until version 550, where it is dropped."),
     ],
 )
 def test_another_fact_is_still_one(claim: str, passage: str) -> None:

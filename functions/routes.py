@@ -39,7 +39,7 @@ ROUTES = (
     Route("consult_rag", POST, "api/consult_rag", "functions.consult", tool_hints=READ_ONLY_HINTS),
     Route("link_schema", POST, "api/link_schema", "functions.schema_links", tool_hints=READ_ONLY_HINTS),
     Route("ask", POST, "api/rag/ask", "functions.answers", tool_hints=READ_ONLY_HINTS),
-    Route("answer_events", GET, "api/rag/answer_events", "functions.answers"),
+    Route("answer_events", GET_OR_POST, "api/rag/answer_events", "functions.answers"),
     Route(RAG_QUERY, POST, "api/rag/query", "functions.proposals"),
     Route("rag_ingest", POST, "api/rag/ingest", "functions.proposals"),
     Route("index_document", POST, "api/index_document", "functions.documents"),

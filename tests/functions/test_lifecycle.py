@@ -88,6 +88,7 @@ def credential(*claims: tuple[str, str]) -> dict[str, str]:
 ASKED: dict[str, dict[str, Any]] = {
     "consult_rag": {"query": "What stores P0700?"},
     "rag/ask": {"query": "What stores P0700?"},
+    "rag/answer_events": {"progress_id": "c0b7d9f1e86a4b52a1f3d84e9b6c7a05"},
     "index_document": {"content": NOTES},
     "get_document_summary": {"document_id": "notes"},
     "delete_document": {"document_id": "notes"},

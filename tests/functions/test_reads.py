@@ -19,6 +19,7 @@ from tests.fakes import SCOPE, ScriptedLLM, chunk, filled, kit
 FACT = "P0700 is stored by the TCM."
 WHERE = f"workflow_id={SCOPE.workflow_id}"
 ADDRESSES = {  # of every route that answers to GET, and what it may answer
+    "answer_events": (f"/api/rag/answer_events?progress_id=c0b7d9f1e86a4b52a1f3d84e9b6c7a05&{WHERE}", 200),
     "index_job": ("/api/index_jobs/none", 404),
     "get_document_summary": (f"/api/get_document_summary?document_id=manual&{WHERE}", 200),
     "documents": (f"/api/documents?{WHERE}", 200),

@@ -29,15 +29,15 @@ def list_unexplained_names(database: Database) -> list[str]:
 
 
 def read_meanings(names: Iterable[str], passages: Iterable[str]) -> dict[str, str]:
-    """Return what the lines of passages say of these names; of several meanings of a name the first."""
+    """Return what the lines of passages say of these names; a name of which they say several things heads data."""
     wanted = set(names)
-    found: dict[str, str] = {}
+    found: dict[str, set[str]] = {}
     for line in "\n".join(passages).splitlines():
         name, *said = (part.strip(_MARKUP) for part in _SEPARATOR.split(line.strip(_MARKUP), maxsplit=1))
         name, meaning = name.casefold(), " ".join(said)
         if name in wanted and 0 < len(meaning) <= MAX_MEANING_CHARS and _defines(name, meaning):
-            found.setdefault(name, meaning)
-    return found
+            found.setdefault(name, set()).add(meaning)
+    return {name: meanings.pop() for name, meanings in found.items() if len(meanings) == 1}
 
 
 def _defines(name: str, meaning: str) -> bool:

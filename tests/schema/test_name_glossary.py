@@ -28,6 +28,8 @@ NAMES = ["zqx", "zqx_lvl", "status", "name", "oh"]
         ("oh – on hand", {"oh": "on hand"}),
         ("status: sold", {}),  # of some record: no letter of it is left out
         ("name: Nora Anna Mae", {}),  # of one word, and no abbreviation of what follows
+        ("zqx_lvl: half\n\nzqx_lvl: full", {}),  # the rows of a table that was exported
+        ("zqx_lvl: half full\n\nzqx_lvl: half full", {"zqx_lvl": "half full"}),
         ("zqx_lvl", {}),
         ("zqx_lvl:", {}),
         ("zqx_lvl: " + "so " * 100, {}),

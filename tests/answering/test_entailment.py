@@ -166,3 +166,9 @@ def test_a_negation_set_off_before_what_is_said_is_not_left_out() -> None:
     """S4-27: but one of another statement may be."""
     assert reasons("Staff may fly first class.", "Under no circumstances, staff may fly first class.")
     assert not reasons("The valve opens.", "The pump does not run, and the valve opens.")
+
+
+def test_a_passage_is_read_once_for_all_claims_and_a_long_text_is_not_kept() -> None:
+    passage = "The TCM stores P0700 when the gearbox is hot."
+    assert normalize_words(passage) is normalize_words(passage)
+    assert normalize_words(passage * 100) is not normalize_words(passage * 100)

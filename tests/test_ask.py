@@ -256,6 +256,21 @@ async def test_passages_on_the_subject_without_the_condition_of_the_question_are
     assert [warning.code for warning in run.warnings] == ["condition_not_found"]
 
 
+class DoubtfulReranker(OverlapReranker):
+    """Finds passages relevant to the question alone, and to no sentence of them."""
+
+    async def score_passages(self, text: str, passages: Sequence[str]) -> list[float]:
+        return await super().score_passages(text, passages) if text == QUESTION else [0.1] * len(passages)
+
+
+async def test_a_quote_is_verified_by_its_words_though_the_ranker_finds_it_irrelevant() -> None:
+    """Issue 14: its support was 0.5 at most, and a right answer was refused for it."""
+    answer = await asked(reranker=DoubtfulReranker())
+    assert [(claim.verdict, claim.judgement and claim.judgement.judge) for claim in answer.claims] == [
+        ("verified", "copied words")
+    ]
+
+
 class CountingReranker(OverlapReranker):
     """Counts how often each pair is scored."""
 

@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from rag_core.answering.answerability import SCORING_TIMEOUT_S, score_answered
+from rag_core.answering.citations import cite_quote
 from rag_core.answering.computing.computed_answers import (
     ComputedAnswer,
     compute_answer,
     find_uncomputed,
     look_up_answer,
 )
-from rag_core.answering.conditions import find_unknown_names, find_unmet_conditions
+from rag_core.answering.conditions import find_missing_periods, find_unknown_names, find_unmet_conditions
 from rag_core.answering.confidence import (
     compute_confidence,
     explain_low_confidence,
@@ -208,9 +209,11 @@ async def _verify_draft(
     )
     sentences = [s for s, statement in zip(screened, statements, strict=True) if statement.reading]
     unverified = claims_from_statements(statements)
-    cited = await cite_claims(
-        unverified, [_select_cited_evidence(sentence, evidence) for sentence in sentences], kit, run
-    )
+    named = [_select_cited_evidence(sentence, evidence) for sentence in sentences]
+    cited = await cite_claims(unverified, named, kit, run)
+    if answer_draft.local:
+        pairs = zip(cited, named, strict=True)
+        cited = [one if one.verdict == "verified" else cite_quote(one, passages) for one, passages in pairs]
     uncited = [n for n, claim in enumerate(cited) if claim.verdict == "unsupported"]
     second_try = await cite_claims([unverified[n] for n in uncited], [evidence] * len(uncited), kit, run)
     for n, claim in zip(uncited, second_try, strict=True):
@@ -240,16 +243,17 @@ def _lay_out_supported(verified: Sequence[Claim], query_text: str, evidence: Seq
 def _keep_what_was_asked(
     query_text: str, quotes: Sequence[Claim], evidence: Sequence[Evidence], run: Run, answered: float | None
 ) -> list[Claim]:
-    """Return the quotes, or none where a name or condition of the question is unmet.
+    """Return the quotes, or none where a name, period or condition of the question is unmet.
 
     A condition may be met in other words, where the small model is sure that the cited passages have what is asked; a
-    name may not.
+    name or period may not.
     """
     unmet = find_unmet_conditions(query_text, select_cited_passages(quotes, evidence)) if quotes else ()
     is_unmet = unmet and (answered is None or answered < MIN_ANSWERED)
-    if not quotes or not (is_unmet or find_unknown_names(query_text, evidence)):
+    is_missing = find_unknown_names(query_text, evidence) or find_missing_periods(query_text, evidence)
+    if not quotes or not (is_unmet or is_missing):
         return realign_claims(quotes)
-    run.warn("condition_not_found", "the passages on the subject lack a name or condition of the question")
+    run.warn("condition_not_found", "the passages on the subject lack a name, period or condition of the question")
     return []
 
 

@@ -8,9 +8,10 @@ the quote. See docs/reference/citations-and-answers.md.
 
 import asyncio
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from rag_core.answering.entailment import Entailment, check_entailment
 from rag_core.answering.statements import (
@@ -97,6 +98,31 @@ async def search_claims(
 def evidence_from_hits(hits: Ranking) -> tuple[Evidence, ...]:
     """Return the hits' whole chunks as evidence, in order, with the ids "e1", "e2", …"""
     return tuple(Evidence(f"e{n}", hit, 0, len(hit.chunk.content)) for n, hit in enumerate(hits, 1))
+
+
+def cite_quote(claim: Claim, evidence: Sequence[Evidence]) -> Claim:
+    """Return a claim that was quoted from this evidence as verified, citing the words; as it is if none has them all.
+
+    A sentence that was chosen from a passage is its words, however little relevant a ranker finds it.
+    """
+    for passage in evidence:
+        if place := _find_words(claim.text, passage.text):
+            start, end = (passage.start + at for at in place)
+            cited = ClaimPassage(passage.hit.chunk, start, end, claim.text, 1.0)
+            return _attach_verdict(claim, "verified", [build_citation(cited, 1.0)])
+    return claim
+
+
+def _find_words(words: str, text: str) -> tuple[int, int] | None:
+    """Return where a text has these words one after another, whatever the spaces between them; None for nowhere."""
+    places = [match.span() for match in re.finditer(r"\S+", text)]
+    starts = [0, *accumulate(end - start + 1 for start, end in places)]  # of each word in the text with single spaces
+    wanted = " ".join(words.split())
+    at = " ".join(text[start:end] for start, end in places).find(wanted) if wanted else -1
+    if at < 0:
+        return None
+    first, last = (bisect_right(starts, n) - 1 for n in (at, at + len(wanted) - 1))
+    return places[first][0] + at - starts[first], places[last][0] + at + len(wanted) - starts[last]
 
 
 async def verify_with_cross_encoder(

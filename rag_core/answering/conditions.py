@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from rag_core.core.model import Evidence
 from rag_core.retrieval.extractive_answers import extract_name_terms
 from rag_core.text.conditions import list_conditions
-from rag_core.text.periods import remove_periods
+from rag_core.text.periods import compute_period_share, find_periods, read_fiscal_calendar, remove_periods
 from rag_core.text.terms import WORD_PATTERN, extract_terms
 
 
@@ -31,6 +31,19 @@ def find_unmet_conditions(query_text: str, cited: Sequence[Evidence]) -> tuple[s
         for phrase in list_conditions(remove_periods(query_text))
         if (terms := extract_terms(phrase)) and terms.isdisjoint(cited_terms)
     )
+
+
+def find_missing_periods(query_text: str, evidence: Sequence[Evidence]) -> tuple[str, ...]:
+    """Return the periods of a question, as it has them, if every passage states other periods in their place."""
+    asked = tuple(query_text[one.start : one.end] for one in find_periods(query_text))
+    return asked if asked and evidence and not any(_has_period(query_text, e, evidence) for e in evidence) else ()
+
+
+def _has_period(query_text: str, passage: Evidence, evidence: Sequence[Evidence]) -> bool:
+    title = passage.hit.chunk.title
+    calendar = read_fiscal_calendar("\n\n".join(e.text for e in evidence if e.hit.chunk.title == title))
+    text = " ".join((title, *passage.hit.chunk.heading_path, passage.text))
+    return compute_period_share(query_text, text, calendar) > 0
 
 
 def extract_evidence_terms(evidence: Sequence[Evidence]) -> frozenset[str]:

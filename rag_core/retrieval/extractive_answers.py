@@ -31,7 +31,7 @@ MAX_LIST_ITEMS = 40  # of a list whose lead-in is chosen: a list that is cut is 
 PASSAGE_RANK_PENALTY = 3.0
 MAX_LOG_ODDS_GAP = 4.0  # a sentence with lower log odds than the best one's minus this is left out
 MIN_ANSWERABILITY = 0.3  # the least score times coverage of the question for an answer; below, a refusal
-OPEN_ANSWERABILITY = 0.02  # where a model compares question and quotes afterwards, which knows more than this product
+OPEN_ANSWERABILITY = 0.0  # where a model compares question and quotes afterwards, which knows more than this product
 
 PromptPassage = Mapping[str, object]  # with "id", "title", "section" and "text", as in the prompt of an answer
 
@@ -52,7 +52,7 @@ class PassageSentence:
 
 
 def get_least_answerability(scorer: EntailmentScorer | None) -> float:
-    """Return the least answerability of quotes: nearly none where a model compares them and the question later."""
+    """Return the least answerability of quotes: none where a model compares them and the question later."""
     return MIN_ANSWERABILITY if scorer is None else OPEN_ANSWERABILITY
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from rag_core.answering.citations import (
+    cite_quote,
     evidence_from_hits,
     split_into_claims,
     verify_by_rule,
@@ -45,6 +46,23 @@ def test_each_sentence_is_a_claim_with_its_place_in_the_text() -> None:
         ("It must not run dry.", "It must not run dry."),
     ]
     assert split_into_claims(" \n ") == []
+
+
+@pytest.mark.parametrize("words", ["It must not run dry.", "BP-4471 runs at 30 bar since March 2024. It must"])
+def test_a_quote_is_verified_by_its_words_wherever_the_lines_of_the_passage_end(words: str) -> None:
+    """Issue 14: quotes that the ranker found little relevant were unsupported, and their answer was refused."""
+    [passages] = found()
+    claim = cite_quote(Claim(words, 0, len(words), "unsupported"), passages)
+    assert claim.verdict == "verified"
+    assert [citation.quote.split() for citation in claim.citations] == [words.split()]
+    assert claim.citations[0].place is not None
+
+
+@pytest.mark.parametrize("words", ["It must run dry.", "It must not run dry. The pump", "", " "])
+def test_words_that_no_passage_has_one_after_another_are_no_quote(words: str) -> None:
+    [passages] = found()
+    claim = Claim(words, 0, len(words), "unsupported")
+    assert cite_quote(claim, passages) is claim
 
 
 async def test_a_claim_that_a_passage_says_is_verified_and_cited_with_page_and_line() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag_core.answering.conditions import find_unknown_names, find_unmet_conditions
+from rag_core.answering.conditions import find_missing_periods, find_unknown_names, find_unmet_conditions
 from rag_core.core.model import Chunk, Evidence, Hit
 
 ACUPUNCTURE = "Northwind Standard covers up to 12 acupuncture visits per year for members in Boston."
@@ -51,3 +51,19 @@ def test_a_condition_must_be_in_what_is_cited_and_a_name_in_any_evidence() -> No
 def test_a_title_meets_a_condition() -> None:
     found = evidence(FEES, title="Fees on Polygon")
     assert find_unmet_conditions("What is the price on Polygon?", found) == ()
+
+
+@pytest.mark.parametrize(
+    ("question", "missing"),
+    [
+        ("What was the revenue in FY 2019?", ("FY 2019",)),
+        ("What was the revenue in FY21?", ()),
+        ("What was the revenue in fiscal 2022?", ()),
+        ("What was the revenue?", ()),
+    ],
+)
+def test_a_period_in_whose_place_every_passage_has_another_is_missing(question: str, missing: tuple[str, ...]) -> None:
+    found = evidence("Revenue was 5 million in fiscal 2021.", "Revenue was 6 million in fiscal 2022.")
+    assert find_missing_periods(question, found) == missing
+    assert find_missing_periods(question, (*found, *evidence("Revenue grew."))) == ()
+    assert find_missing_periods(question, ()) == ()

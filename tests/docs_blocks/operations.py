@@ -119,7 +119,7 @@ WARNING_CODES = {
     "lines_cut": "The text has more lines than are shown.",
     "lines_unread": "Lines of the pasted model reply belong to no part.",
     "not_computed": "A table fits, but a cell, unit or column forbids computing.",
-    "condition_not_found": "Passages on the subject lack a name or condition of the question.",
+    "condition_not_found": "Passages on the subject lack a name, period or condition of the question.",
     "low_confidence": "An answer below its threshold: a model's is replaced by quotes, quotes by a refusal.",
     "no_effect": "An option of the request has no effect.",
     "no_results": "Nothing in the workflow matches.",

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.adversarial.shapes import SHAPES
+
 ROOT = Path(__file__).parents[1]
 PAGES = [
     *(ROOT / name for name in ("CONTRIBUTING.md", "SECURITY.md")),
@@ -20,6 +22,10 @@ FOLDERS = ("rag_core/", "functions/", "tests/", "docs/", "local_emulator/", "eva
 def test_every_file_and_folder_that_is_named_is_there(path: Path) -> None:
     named = re.findall(r"[\w./-]+", " ".join(re.findall(r"`([^`\n]+)`", path.read_text("utf-8"))))
     assert [name for name in named if name.startswith(FOLDERS) and not (ROOT / name).exists()] == []
+
+
+def test_as_many_shapes_are_promised_as_are_tried() -> None:
+    assert f"({len(SHAPES)} shapes of text)" in (ROOT / "SECURITY.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)

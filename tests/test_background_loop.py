@@ -15,6 +15,7 @@ def test_an_interrupt_ends_the_work_that_is_waited_for() -> None:
 
     async def ask_for_ever() -> None:
         try:
+            await asyncio.sleep(0.3)  # the caller waits by then
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
             await asyncio.Event().wait()
         finally:

@@ -21,15 +21,14 @@ class OverBudget(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """CPU seconds for texts of `chars` characters and of twice as many; infinite where the limit ended the call."""
+    """CPU seconds for texts of `chars` characters and of twice as many.
+
+    Infinite where the limit ended the call, and for the shorter text where that of the longer left nothing to ask.
+    """
 
     chars: int
     once_s: float
     twice_s: float
-
-    @property
-    def ratio(self) -> float:
-        return self.twice_s / self.once_s
 
     def __str__(self) -> str:
         return f"{self.once_s:.3f} s for {self.chars:,} characters, {self.twice_s:.3f} s for {2 * self.chars:,}"
@@ -61,12 +60,12 @@ def _find_growth(
         twice_s = min(twice_s, _measure_cpu_s(function, longer, GIVE_UP * max_s))
         if twice_s < floor_s:
             return None
+        if twice_s == float("inf"):
+            break
         text = text or shape(chars)
         once_s = min(once_s, _measure_cpu_s(function, text, GIVE_UP * max_s))
         if twice_s <= max_s and twice_s / once_s < max_ratio:
             return None
-        if twice_s == float("inf"):
-            break
     return Growth(chars, once_s, twice_s)
 
 

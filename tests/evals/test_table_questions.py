@@ -229,3 +229,85 @@ async def test_a_measure_that_no_column_has_is_not_computed(text: str, made: Kit
     await index_uploads([(SCOPE, Upload(content=FERRIES, filename="ferries.md"))], made)
     _, run = await ask(text, made)
     assert "operation" not in run.techniques
+
+
+HUT = """# Ridge Hut
+
+| No. | Guest | Country | Nights | Weight limit (kg) | Bed price (€) | Breakfast |
+| --- | --- | --- | --- | --- | --- | --- |
+| 1 | Ada Holm | Norway | 3 | 15 | 42 | yes |
+| 2 | Per Lund | Norway | 5 | 20 | 38 | no |
+| 3 | Zoe Kern | Austria | 2 | 15 | 55 | yes |
+| 4 | Jon Berg | Iceland | 7 | 25 | | no |
+
+Spending in 2024
+
+| | Budget 2024 | Actual 2024 | Change |
+| --- | --- | --- | --- |
+| Fire wood | 1,200 | 1,450 | 250 |
+| Spare blankets | 800 | 640 | (160) |
+| Total spending | 2,000 | 2,090 | 90 |
+
+Matches
+
+| Side | Won | Lost | Goals |
+| --- | --- | --- | --- |
+| Larks | 6 | 2 | 14 |
+| Rooks | 3 | 5 | 9 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "begin"),
+    [
+        ("What is the average number of nights of the guests?", "4.25. Average of Nights: Ada Holm 3, Per Lund 5"),
+        ("Which guest had the most nights?", "Jon Berg: 7. Highest Nights of 4 rows."),
+        ("How many guests from Norway are there?", "2. Counted: rows with Country Norway: Ada Holm (Norway), Per Lund"),
+        ("By how much did fire wood go over budget in 2024?", "250 more. Difference of Fire wood: Budget 2024: 1,200"),
+        ("Did spare blankets cost more or less than planned in 2024?", "Less. Compared: Actual 2024: 640; Budget"),
+        ("Was fire wood under budget in 2024?", "No. Compared: Actual 2024: 1,450; Budget 2024: 1,200."),
+        ("How much more was the actual for the wood than for the blankets?", "810. Difference of Actual 2024:"),
+        ("What share of the actual spending went on fire wood?", "69.4%. Share of Fire wood in Total spending, Actual"),
+        ("Which lines of the spending went down?", "Spare blankets ((160)). Selected: rows with Change less than 0."),
+        ("Which sides lost more matches than they won?", "Rooks (5). Selected: rows with Lost more than Won."),
+        ("How many goals separate Larks and Rooks?", "5. Difference of Goals: Larks: 14; Rooks: 9."),
+        ("How many sides won fewer than four matches?", "1. Counted: rows with Won fewer than 4: Rooks (3)."),
+        ("How many goals did Larks and Rooks score together?", "I don't know"),  # "score" is in no table
+    ],
+)
+async def test_ordinary_words_for_what_is_computed_are_understood(text: str, begin: str, made: Kit) -> None:
+    await index_uploads([(SCOPE, Upload(content=HUT, filename="ridge_hut.md"))], made)
+    answer, _ = await ask(text, made)
+    assert answer.text.startswith(begin)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Which guest is the heaviest?",  # a limit is no weight
+        "Which side is the biggest?",  # nothing says how big
+        "How heavy is Ada Holm?",
+        "What is the bed price of Jon Berg?",  # an empty cell
+        "Which sides won more matches than they drew?",
+        "Which sides went up?",  # no column of that table says so
+    ],
+)
+async def test_what_no_cell_states_is_not_computed(text: str, made: Kit) -> None:
+    await index_uploads([(SCOPE, Upload(content=HUT, filename="ridge_hut.md"))], made)
+    _, run = await ask(text, made)
+    assert "operation" not in run.techniques
+
+
+async def test_two_quoted_rows_are_no_answer_to_a_question_for_a_difference(made: Kit) -> None:
+    rows = b"Item,Weight\nRed kettle,900\nBlue kettle,650\n"
+    await index_uploads([(SCOPE, Upload(data=rows, filename="kettles.csv"))], made)
+    answer, run = await ask("How much heavier is the shiny red kettle than the shiny blue kettle?", made)
+    assert answer.status == "unknown"
+    assert "operation" not in run.techniques
+
+
+async def test_rows_of_two_documents_of_the_everyday_set_are_read_with_their_heads(made: Kit) -> None:
+    """Heads of two rows in Word, and in a PDF with a table right below another."""
+    outcomes = await measure(made, "everyday", "tuning")
+    assert not [o for o in outcomes if o.flaw and o.answer.status == "answered"], format_report(outcomes)
+    assert sum(not o.flaw for o in outcomes) >= 17, format_report(outcomes)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 
-from rag_core.answering.computing.degrees import CHANGES, PRICE_TERMS, Scale, is_measured_by
+from rag_core.answering.computing.degrees import CHANGES, MEASURING_VERBS, PRICE_TERMS, is_measured_by
 from rag_core.answering.computing.named_cells import fold_words, has_any, has_term, is_total
-from rag_core.answering.computing.questions import PAIRED, AskedOperation, Condition
+from rag_core.answering.computing.questions import PAIRED, UNIT_SIGNS, AskedOperation, Condition
 from rag_core.answering.computing.stored_tables import CitedRow, StoredTable
-from rag_core.text.figures import is_period, parse_figure
+from rag_core.text.figures import has_digit, is_period, parse_figure
 from rag_core.text.terms import extract_terms
 
 MIN_FIGURE_SHARE = 0.5  # of the filled cells of a column of figures
@@ -58,7 +58,7 @@ class AskedColumns:
         return named or [n for n in columns if self._puts_in_time(n)]
 
     def _is_measured(self, column: int) -> bool:
-        scales = [*self.asked.scales, *([Scale(True, PRICE_TERMS)] if self.asked.asks_price else [])]
+        scales = (*self.asked.scales, *(MEASURING_VERBS[verb] for verb in self.asked.measuring_verbs))
         return any(is_measured_by(self.table.columns[column], scale) for scale in scales)
 
     def _puts_in_time(self, column: int) -> bool:
@@ -80,7 +80,9 @@ class AskedColumns:
             for n in columns
         }
         best = max(shares.values(), default=0.0)
-        if best == 0 and (self.asked.implied or self.asked.asks_time or self.asked.asks_duration):
+        if best == 0 and (
+            self.asked.implied or self.asked.measuring_verbs or self.asked.asks_time or self.asked.asks_duration
+        ):
             return self.list_implied(columns)
         if best == 0 and self.asked.kind not in PAIRED:
             is_told = has_any(shared, asked) or (len(columns) == 1 and self._names_measure())
@@ -101,8 +103,15 @@ class AskedColumns:
 
     def list_compared(self) -> list[int]:
         """Return the columns that are compared in each row, or the one that states its change."""
-        changed = self.find_of_change() if self.asked.change and self.asked.kind != "extreme" else None
+        changed = self.find_of_change() if self.asked.change and self.asked.kind != "extreme" else self._find_had()
         return [*(self.find_compared() or ()), *([] if changed is None else [changed])]
+
+    def _find_had(self) -> int | None:
+        """Return the column of which rows are asked for that have any: "which walks have places left"."""
+        columns = {n: extract_terms(self.table.columns[n]) for n in self.of_figures}
+        found = [n for n, terms in columns.items() if terms and terms <= self.asked.terms]
+        is_asked = self.asked.kind == "filter" and self.asked.asks_having and not has_digit([self.asked.text])
+        return found[0] if is_asked and len(found) == 1 else None
 
     def meets_comparison(self, row: CitedRow) -> bool:
         """Return whether a row has more, or less, in the one column than in the other, or than no change."""
@@ -168,7 +177,10 @@ class AskedColumns:
         named = self.asked.terms - PRICE_TERMS
         of_money = [n for n in self.of_figures if self._states_money(n)]
         is_said = any(has_any(extract_terms(self.table.columns[n]), named) for n in of_money)
-        return self.asked.terms & PRICE_TERMS if is_said else frozenset()
+        words = {word for n in self.of_figures for word in fold_words(self.table.columns[n])}
+        units = {word for word in fold_words(self.asked.text) if UNIT_SIGNS.get(word) in words}
+        verbs = {v for v in self.asked.measuring_verbs if any(map(self._is_measured, self.of_figures))}
+        return extract_terms(" ".join(units)) | verbs | (self.asked.terms & PRICE_TERMS if is_said else frozenset())
 
     def list_counted_by_conditions(self) -> frozenset[str]:
         """Return the nouns that are counted right after a column in full: "won fewer than 5 matches"."""

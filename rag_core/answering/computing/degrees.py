@@ -99,6 +99,16 @@ def find_degrees(text: str) -> list[tuple[str, tuple[Scale, ...]]]:
     return found
 
 
+# verbs that ask for a measure as adjectives do
+MEASURING_VERBS = {
+    term: Scale(True, extract_terms(names))
+    for verbs, names in (
+        ("cost costs", PRICE_NAMES),
+        ("earn earns", "salary wage pay income"),
+        ("weigh weighs", "weight mass"),
+    )
+    for term in extract_terms(verbs)
+}
 CHANGES = Scale(True, extract_terms("change difference variance movement"))
 
 

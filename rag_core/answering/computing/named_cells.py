@@ -16,6 +16,7 @@ _LAST_TOTAL = re.compile(r"sum\b|overall\b|all\b", re.IGNORECASE)
 _SHORT_CODE = re.compile(r"[A-Z]{1,3}")  # a cell that is found only in capitals: "OR" is no "or"
 _END_OF_NOUN = re.compile(r"[(\[,:;]|\s\d|\s[-–—]\s|\b(?:for|of|in|on|at|per|with|from)\b")
 _UNIT_OF_LABEL = re.compile(r"\([^()]{1,12}\)$|, per \w+$")  # "Chlorine (kg)", "Room hire, per hour"
+_HAVING_TERMS = extract_terms("contains contain includes include has have is")  # of a head: "Contains nuts"
 _YES, _NO = ("yes", "true", "y", "x", "✓", "✔"), ("no", "false", "n", "", "-", "–", "✗")
 
 
@@ -113,7 +114,7 @@ def find_equal_cells(asked: AskedOperation, table: StoredTable) -> tuple[tuple[i
     for n in (n for n in range(len(table.columns)) if n not in names):
         found += _find_counted_cells(asked, table, n)
         if asked.kind != "lookup" and holds_flags(table, n):
-            if (name := extract_terms(table.columns[n])) and name <= asked.terms:
+            if (name := extract_terms(table.columns[n]) - _HAVING_TERMS) and name <= asked.terms:
                 wanted = _NO if asked.is_negated else _YES
                 found += [(n, cell) for cell in _list_cells(table, n) if cell.strip().casefold() in wanted]
             continue

@@ -78,3 +78,22 @@ def _compute_result(kind: OperationKind, values: Sequence[Decimal], is_highest: 
         return values[0] / values[1] * 100
     change = values[1] - values[0]
     return change / abs(values[0]) * 100 if kind == "ratio" else change
+
+
+def find_unit(cells: Sequence[CitedCell]) -> str:
+    """Return the unit of the first figure that has one."""
+    return next((cell.figure.unit for cell in cells if cell.figure and cell.figure.unit), "")
+
+
+def find_obstacle(cells: Sequence[CitedCell]) -> str:
+    """Return why cells cannot be computed with, "" for no reason."""
+    missing = [cell for cell in cells if not cell.figure]
+    if missing:
+        return f"“{missing[0].row.label}” has no figure in {missing[0].column}"
+    return find_mixed_units(cells)
+
+
+def find_mixed_units(cells: Sequence[CitedCell]) -> str:
+    """Return why figures cannot be compared; a figure without a unit has that of the others."""
+    units = {cell.figure.unit for cell in cells if cell.figure and cell.figure.unit}
+    return f"the figures are in different units: {', '.join(sorted(units))}" if len(units) > 1 else ""

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from rag_core.answering.computing.degrees import (
     COMPARATIVES,
-    PRICE_TERMS,
+    MEASURING_VERBS,
     SUPERLATIVES,
     Scale,
     find_degrees,
@@ -39,7 +39,7 @@ _FIGURE_AFTER = re.compile(rf" ({_CURRENCY}\d[\d,]{{0,20}}(?:\.\d{{1,9}})? ?%?)(
 _CHANGED = re.compile(rf"\b{_CHANGE}\b", re.IGNORECASE)
 _PERCENT = re.compile(r"\bpercent(?:age)?\b(?! of\b)", re.IGNORECASE)
 _DIFFERENCE = re.compile(
-    rf"\bby how much\b|\bdifference between\b|\bhow (?:much|many) (?:{_COMPARING})\b"
+    rf"\bby how (?:much|many)\b|\bdifference between\b|\bhow (?:much|many) (?:{_COMPARING})\b"
     rf"|\bhow much (?:did|do|does|has|have)\b.{{1,80}}\b{_CHANGE}\b"
     r"|\bhow (?:much|many|far)\b.{1,80}\b(?:separates?|separated|apart|ahead of|behind)\b"
     r"|\bhow many years (?:after|before|later|earlier)\b",
@@ -71,6 +71,7 @@ _OCCURRING = re.compile(
 _SHARE = re.compile(r"(?:what|which) (?:share|proportion|percentage|percent|part|fraction) of\b", re.IGNORECASE)
 _YEARS_APART = re.compile(r"\bhow many years (?:after|before|later|earlier)\b", re.IGNORECASE)
 _ENDING_WITH = re.compile(r"\b(?:finish(?:ed)?|end(?:ed)? up) with\b", re.IGNORECASE)
+_HAVING_ANY = re.compile(r"^(?:which|what) \w+ (?:still )?(?:have|has)\b", re.IGNORECASE)
 _EACH_ROW = re.compile(
     r"\b(\w+) (more|fewer|less) (?:(\w+) )?than (?:they|it|he|she|we|you) (?:(?:have|has|had) )?(\w+)", re.IGNORECASE
 )
@@ -84,7 +85,7 @@ _FALLING = re.compile(
 _NUMBERED = re.compile(r"\b(\w+) (?:the )?(?:most|fewest|least|more|fewer|less) (\w+)", re.IGNORECASE)
 _BEST = re.compile(rf"\b(?:{'|'.join(SUPERLATIVES)}|maximum|minimum)\b", re.IGNORECASE)
 _LIMITED = re.compile(rf"\b(?:{'|'.join(_COMPARISONS.values())}) {_CURRENCY}\d", re.IGNORECASE)
-_CHOICE = re.compile(r"(?:which|what|who)\b", re.IGNORECASE)
+_CHOICE = re.compile(r"(?:(?:on|in|at|for|by|from) )?(?:which|what|who)\b", re.IGNORECASE)
 _LISTING = re.compile(r"(?:which|what|list|name|show)\b", re.IGNORECASE)
 _SELECTION = re.compile(r"(?:which|list|name|show)\b|what \w+s (?:are|were|do|does|did|have|has|had)\b", re.IGNORECASE)
 _FACT = re.compile(
@@ -112,10 +113,10 @@ _OPERATION_TERMS = extract_terms(
     " list name show there each or than from since during compared still now currently which what who one value amount"
     " together lose loses lost give gave take took get got make made need pay bring use used not no without never"
     " different distinct separate separates separated apart ahead behind far"
-    " go goes went gone come comes came"
+    " go goes went gone come comes came work works worked still"
 )
 # as heads of columns write a unit that a question says in full
-_UNIT_SIGNS = {
+UNIT_SIGNS = {
     **dict.fromkeys(("metre", "metres", "meter", "meters"), "m"),
     **dict.fromkeys(("kilometre", "kilometres", "kilometer", "kilometers"), "km"),
     **dict.fromkeys(("centimetre", "centimetres", "centimeter", "centimeters"), "cm"),
@@ -172,7 +173,7 @@ class AskedOperation:
     def implied(self) -> frozenset[str]:
         """The terms of columns that the question means without saying them: a weight by "heavy", a price by "cost"."""
         named = frozenset[str]().union(*(scale.columns for scale in self.scales))
-        return named | PRICE_TERMS if self.asks_price else named
+        return named.union(*(MEASURING_VERBS[verb].columns for verb in self.measuring_verbs))
 
     @property
     def asks_time(self) -> bool:
@@ -191,7 +192,11 @@ class AskedOperation:
     @property
     def seeks_more(self) -> bool:
         """Return whether rows are asked for that rose, or that have more of the first than of the second."""
-        return self.change > 0 or bool(self.compares_each_row and self.compares_each_row[1])
+        return (
+            self.change > 0
+            or (self.asks_having and not self.change and not self.compares_each_row)
+            or bool(self.compares_each_row and self.compares_each_row[1])
+        )
 
     @property
     def change(self) -> int:
@@ -206,8 +211,13 @@ class AskedOperation:
         return tuple((verb, noun) for verb, noun in _NUMBERED.findall(self.text))
 
     @property
-    def asks_price(self) -> bool:
-        return COST_TERM in self.terms
+    def measuring_verbs(self) -> frozenset[str]:
+        return self.terms & MEASURING_VERBS.keys()
+
+    @property
+    def asks_having(self) -> bool:
+        """Return whether rows are asked for that have any of something."""
+        return bool(_HAVING_ANY.search(self.text))
 
     @property
     def asks_duration(self) -> bool:
@@ -318,7 +328,7 @@ def _find_conditions(text: str) -> list[Condition]:
         if figure_match and figure:
             comparison = dict(zip("abcd", _COMPARISONS, strict=True))[match.lastgroup or "c"]
             after = text[figure_match.end() :].split()
-            sign = _UNIT_SIGNS.get(after[0].casefold(), "") if after else ""
+            sign = UNIT_SIGNS.get(after[0].casefold(), "") if after else ""
             is_unit = after and (sign or (len(after[0]) <= 3 and after[0].isalpha() and extract_terms(after[0])))
             unit = after[0] if is_unit else ""
             end = figure_match.end() + (len(unit) + 1 if unit else 0)

@@ -13,13 +13,22 @@ from rag_core.answering.computing.named_cells import (
     is_total,
     is_written_out,
 )
-from rag_core.answering.computing.operations import CitedCell, Computation, OperationKind, compute
+from rag_core.answering.computing.operations import (
+    CitedCell,
+    Computation,
+    OperationKind,
+    compute,
+    find_mixed_units,
+    find_obstacle,
+    find_unit,
+)
 from rag_core.answering.computing.questions import COST_TERM, PAIRED, AskedOperation
 from rag_core.answering.computing.stored_tables import CitedRow, StoredTable
 from rag_core.text.terms import extract_terms
 
 MAX_EMPTY_SHARE = 1 / 3  # of the cells among which the highest is looked for: with more, it tells little
 ACROSS = ("sum", "average", "extreme")  # operations on a column of several rows
+_PEOPLE_TERMS, _NAME_TERMS = extract_terms("people person persons staff"), extract_terms("name names")
 _TOTAL_TERMS = extract_terms("total totals grand")
 _AVERAGE_TERM, _YEAR_TERM = "averag", "year"
 _GENERIC_TERMS = extract_terms("thing things item items line lines row rows entry entries")  # what any list is of
@@ -100,6 +109,7 @@ class _TableView:
         known = own | extract_terms(table.title)
         columns = AskedColumns(asked, table)
         named_terms = asked.terms - _GENERIC_TERMS
+        named_terms -= _PEOPLE_TERMS if extract_terms(table.columns[table.name_at]) & _NAME_TERMS else frozenset()
         wanted = named_terms - {term for term in named_terms if is_written_out(term, asked.text, codes)}
         said = asked.implied & known  # "cost" is said by a column "Price"
         found = [term for term in wanted if has_term(term, own)]
@@ -143,24 +153,29 @@ class _TableView:
     def _adds_up_figures(self) -> bool:
         """Return whether what is counted is a column of figures, to be added: "How many places are there in all"."""
         heads = [self.table.columns[n] for n in self.columns.of_figures]
-        return (
-            self.asked.adds_up and not self.named_rows and has_any(self.asked.counted, extract_terms(" ".join(heads)))
-        )
+        is_of_several = not self.named_rows or len(self._list_named()) > 1
+        return self.asked.adds_up and is_of_several and has_any(self.asked.counted, extract_terms(" ".join(heads)))
 
     def _resolve_lookup(self) -> Resolved | None:
         """Take the cell of the one row that the question names in the column that it names, or else the whole row."""
         if len(self.named_rows) != 1 or self.table.is_list:
             return None
         row, label = self.named_rows[0], extract_terms(self.named_rows[0].label)
-        asked = (self.asked.terms | self.asked.implied) - label
+        asked = self.asked.terms - label
         shares = {
             n: sum(has_term(term, asked) for term in terms) / len(terms)
             for n, name in enumerate(self.table.columns)
             if n != row.name_at and (terms := extract_terms(name)) and (row.cells[n].strip() or terms & asked)
         }
         best = max(shares.values(), default=0.0)
+        is_measured = not best and bool(self.asked.implied or self.asked.asks_time)
         columns = [n for n, share in shares.items() if share == best]
-        if not columns or (best and len(columns) > 1) or not all(row.cells[n].strip() for n in columns):
+        columns = self.columns.list_implied(self.columns.of_figures) if is_measured else columns
+        if (
+            not columns
+            or ((best or is_measured) and len(columns) > 1)
+            or not all(row.cells[n].strip() for n in columns)
+        ):
             return None
         return Resolved(self.table, compute("lookup", [self._get_cell(row, n) for n in columns]))
 
@@ -186,7 +201,7 @@ class _TableView:
         else:
             same = [row for row in self.named_rows if row.label == self.named_rows[0].label]
             return Unresolved(f"{len(same)} rows are named “{same[0].label}”") if len(same) > 1 else None
-        if reason := _find_obstacle(cells):
+        if reason := find_obstacle(cells):
             return Unresolved(reason)
         if self.asked.kind == "ratio" and not cells[0].value:
             return Unresolved(f"“{cells[0].row.label}” is 0 in {cells[0].column}, of which there is no percentage")
@@ -206,7 +221,7 @@ class _TableView:
         if column is None or len(parts) != 1 or len(totals) != 1:
             return None
         cells = [self._get_cell(row, column) for row in (*parts, *totals)]
-        if (reason := _find_obstacle(cells)) or not 0 <= cells[0].value <= cells[1].value or not cells[1].value:
+        if (reason := find_obstacle(cells)) or not 0 <= cells[0].value <= cells[1].value or not cells[1].value:
             return Unresolved(reason or f"“{cells[0].row.label}” is no part of “{cells[1].row.label}”")
         return Resolved(self.table, compute("share", cells))
 
@@ -226,6 +241,7 @@ class _TableView:
         is_limited = bool(self.equal_cells or self.asked.conditions or self.columns.list_compared())
         if self.asked.kind == "count" or not self.asked.conditions:
             is_subject = distinct is not None or has_any(counted, subject) or bool(counted & _GENERIC_TERMS)
+            is_subject |= bool(counted & _PEOPLE_TERMS) and "name" in subject
             is_subject |= self.asked.asks_how_often and bool(self.equal_cells) and len(rows) > 1
             if has_any(counted, extract_terms(" ".join(figures))):
                 return self._resolve_lookup()
@@ -263,7 +279,7 @@ class _TableView:
         codes = {term for _, cell in self.equal_cells for term in extract_terms(cell)}
         return [
             term
-            for term in self.asked.terms - said - _GENERIC_TERMS
+            for term in self.asked.terms - said - _GENERIC_TERMS - (_PEOPLE_TERMS if "name" in subject else frozenset())
             if not has_term(term, known) and term != COST_TERM and not is_written_out(term, self.asked.text, codes)
         ]
 
@@ -288,13 +304,13 @@ class _TableView:
         missing = tuple(cell.row.label for cell in cells if not cell.figure)
         if not filled:
             return None
-        if reason := _find_mixed_units(filled):
+        if reason := find_mixed_units(filled):
             return Unresolved(reason)
         if kind == "extreme" and len(missing) > MAX_EMPTY_SHARE * len(cells):
             return Unresolved(f"{len(missing)} of {len(cells)} rows have no figure in {self.table.columns[column]}")
         if kind in ("sum", "average") and missing:
             return Unresolved(f"{', '.join(missing[:5])} has no figure in {self.table.columns[column]}")
-        if kind == "average" and (self.columns.holds_years(column) or _find_unit(filled) == "%"):
+        if kind == "average" and (self.columns.holds_years(column) or find_unit(filled) == "%"):
             return Unresolved(f"an average of {self.table.columns[column]} tells nothing")
         if kind in ("sum", "average") and any(row.group for row in rows):
             return Unresolved("the rows of the table stand below titles, and some may be totals of others")
@@ -329,7 +345,7 @@ class _TableView:
 
     def _name_as_asked(self, rows: Sequence[CitedRow]) -> list[CitedRow]:
         """Let the rows be named by the column of words that the question asks for: "which supplier", "which plots"."""
-        figures = self.columns.of_figures
+        figures = {*self.columns.of_figures, *dict(self.equal_cells)}
         asked_for = [
             n
             for n, name in enumerate(self.table.columns)
@@ -342,7 +358,7 @@ class _TableView:
     def _select_rows(self) -> tuple[list[CitedRow], str, str]:
         """Return the rows that meet the conditions, these in words, and a reason where they cannot be checked."""
         rows = [row for row in self.table.rows if not is_total(row, self.table)]
-        if self.asked.kind in ACROSS:
+        if self.asked.kind in ACROSS or self._adds_up_figures():
             rows = self._list_named() or rows
         rows = self._name_as_asked(rows)
         said = []
@@ -363,7 +379,7 @@ class _TableView:
                 return [], "", f"no column of figures is named for “{condition.text}”"
             cells = [self._get_cell(row, column_of) for row in rows]
             filled = [cell for cell in cells if cell.figure]
-            if reason := _find_mixed_units(filled):
+            if reason := find_mixed_units(filled):
                 return [], "", reason
             rows = [cell.row for cell in filled if condition.holds(cell.value)]
             without = [cell.row.label for cell in cells if not cell.figure]
@@ -376,20 +392,3 @@ class _TableView:
 
     def _get_cell(self, row: CitedRow, column: int) -> CitedCell:
         return CitedCell(row, self.table.columns[column], row.cells[column])
-
-
-def _find_unit(cells: Sequence[CitedCell]) -> str:
-    return next((cell.figure.unit for cell in cells if cell.figure and cell.figure.unit), "")
-
-
-def _find_obstacle(cells: Sequence[CitedCell]) -> str:
-    missing = [cell for cell in cells if not cell.figure]
-    if missing:
-        return f"“{missing[0].row.label}” has no figure in {missing[0].column}"
-    return _find_mixed_units(cells)
-
-
-def _find_mixed_units(cells: Sequence[CitedCell]) -> str:
-    """Return why figures cannot be compared; a figure without a unit has that of the others."""
-    units = {cell.figure.unit for cell in cells if cell.figure and cell.figure.unit}
-    return f"the figures are in different units: {', '.join(sorted(units))}" if len(units) > 1 else ""

@@ -127,9 +127,12 @@ def _read_row_tables(chunks: Sequence[Chunk]) -> Iterator[StoredTable]:
         places = [(row.chunk.spans[0].line_start, row.chunk.spans[0].page) for row in cited if row.chunk.spans]
         first = rows[0][0]
         is_whole = len(set(places)) == len(places)  # else a row was cut into several chunks
-        yield StoredTable(
-            f"{first.title} {first.source}", " ".join(first.heading_path), columns, cited, False, is_whole
-        )
+        yield StoredTable(_name_document(first), " ".join(first.heading_path), columns, cited, False, is_whole)
+
+
+def _name_document(chunk: Chunk) -> str:
+    """Return the title and the source of a document, the words of file names apart."""
+    return f"{chunk.title} {chunk.source}".replace("_", " ")
 
 
 def _read_line_tables(chunks: Sequence[Chunk]) -> Iterator[StoredTable]:
@@ -189,7 +192,7 @@ def _classify(line: _PlacedLine, kind: str, *, is_next: bool) -> str:
 
 def _build_tables(lines: Sequence[_PlacedLine], kind: str, before: str) -> Iterator[StoredTable]:
     first = lines[0].chunk
-    title, section = f"{first.title} {first.source}", " ".join(map(str, _read_section(lines[0])))
+    title, section = _name_document(first), " ".join(map(str, _read_section(lines[0])))
     if kind == "item":
         items = tuple(CitedRow(ln.chunk, ln.start, ln.end, (remove_marks(ln.text),)) for ln in lines)
         yield StoredTable(title, f"{section} {before}", (before,), items, is_list=True)

@@ -1,6 +1,6 @@
 """Tables of figures are read with their rows and columns."""
 
-from evals.filing_pages import SPANNED, FilingTable, draw_filing
+from evals.filing_pages import SPANNED, FilingTable, TextTable, draw_filing, draw_pages
 from evals.table_cells import count_double_cells, count_right_cells, measure_drawn_cells, read_table_cells
 from rag_core.answering.statements import read_statements
 from rag_core.ingestion.extract import extract_in_process
@@ -53,3 +53,14 @@ def test_a_cell_in_the_wrong_column_is_not_counted_as_right() -> None:
     other = {"2025": "2024", "2024": "2025"}
     swapped = [(p, r, " ".join(other.get(word, word) for word in c.split()), v) for p, r, c, v in read]
     assert count_right_cells(known, swapped).in_column == 0
+
+
+def test_the_heading_and_the_heads_of_the_next_table_are_no_rows_of_the_one_above_it() -> None:
+    """Its heads stand over the figures of the table above, by which they could be cells of it."""
+    notes = (("Part", "Maker", "Weight", "Price"), ("Cog", "Ames", "120", "£4"), ("Rod", "Bell", "95", "£7"))
+    pages = draw_pages([[TABLE, TextTable("Spare parts", notes, lefts=(0, 90, 260, 330))]])
+    blocks = extract_in_process(pages, "a.pdf").blocks
+    above, below = (block for block in blocks if block.kind == "table")
+    assert above.text.startswith("|  | Year ended June 30, 2025 |")
+    assert "Spare parts" in [block.text for block in blocks]
+    assert below.text == "Part | Maker | Weight | Price\nCog | Ames | 120 | £4\nRod | Bell | 95 | £7"

@@ -251,6 +251,30 @@ def test_a_word_table_keeps_its_columns() -> None:
     assert (table.kind, table.text) == ("table", "a | b | c\nwide |  | in side")
 
 
+def test_a_word_table_has_its_heads_in_one_row_and_a_merged_cell_in_each_of_its_rows() -> None:
+    """S1-21: a title over all columns is a paragraph, and a long merged cell is not repeated."""
+
+    def cell(text: str, wide: int = 1, merge: str = "") -> str:
+        merged = f"<w:vMerge w:val='{merge}'/>" if merge else ""
+        return f"<w:tc><w:tcPr><w:gridSpan w:val='{wide}'/>{merged}</w:tcPr>{paragraph(text)}</w:tc>"
+
+    rows = (
+        cell("Buses in winter", 4),
+        cell("Line", 1, "restart") + cell("First", 2) + cell("Note", 1, "restart"),
+        cell("", 1, "continue") + cell("out") + cell("home") + cell("", 1, "continue"),
+        cell("North", 1, "restart") + cell("6:10") + cell("7:05") + cell("x" * 300, 1, "restart"),
+        cell("", 1, "continue") + cell("8:10") + cell("9:05") + cell("", 1, "continue"),
+    )
+    body = "<w:tbl>" + "".join(f"<w:tr>{row}</w:tr>" for row in rows) + "</w:tbl>"
+    title, table = extract_in_process(docx(body), "a.docx").blocks
+    assert (title.kind, title.text) == ("paragraph", "Buses in winter")
+    assert table.text.split("\n") == [
+        "Line | First out | First home | Note",
+        f"North | 6:10 | 7:05 | {'x' * 300}",
+        "| North | 8:10 | 9:05 |  |",
+    ]
+
+
 def test_a_footnote_follows_the_words_that_it_belongs_to() -> None:
     """S1-21: in reading order, known by its number."""
     notes = (

@@ -110,7 +110,8 @@ def _break_target(target: re.Match[str], allowed: frozenset[str]) -> str:
     """Return a target with a backslash that makes it text, unless it is an allowed link or the arguments of a call."""
     label, at = target["label"] or "!", target["at"] or ""
     is_escaped = label.endswith("\\") or target.string.endswith("\\", 0, target.start())
-    is_in_image = "![" in target.string[target.string.rfind("]", 0, target.start()) + 1 : target.start()]  # as some read it
+    after_label = target.string.rfind("]", 0, target.start()) + 1
+    is_in_image = "![" in target.string[after_label : target.start()]  # where labels are not nested
     is_allowed_link = label[0] == "[" and not is_escaped and not is_in_image and at.strip(" \n<>") in allowed
     is_kept = is_allowed_link or ARGUMENTS_PATTERN.fullmatch(at)
     return target[0] if is_kept else f"{target[0][:-1]}\\("

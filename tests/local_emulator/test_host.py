@@ -23,7 +23,6 @@ from werkzeug.test import Client
 
 from functions.operations import Principal
 from functions.principal import PRINCIPAL_HEADER, principal_from_headers
-from local_emulator import host as host_module
 from local_emulator.host import Host, run_host, run_service
 from local_emulator.search_service import serving
 from rag_core.core.settings import Settings

@@ -78,8 +78,9 @@ def serve_slow_app(
     slow = SlowModel(techniques, writes_for_s, judges_for_s)
     models = ModelService(model_assembly.build_local_embedder(DEFAULT_SETTINGS), slow, keys={"key"})
     with serve_wsgi(models) as models_url:
-        asked = {"AZURE_OPENAI_ENDPOINT": models_url, "AZURE_OPENAI_API_KEY": "key", "AzureWebJobsStorage": storage}
-        with deployed.serve_deployed_app(python, folder, **asked) as url:
+        with deployed.serve_deployed_app(
+            python, folder, AZURE_OPENAI_ENDPOINT=models_url, AZURE_OPENAI_API_KEY="key", AzureWebJobsStorage=storage
+        ) as url:
             deployed.post(url, "index_document", {"content": CONTENT, "document_id": "notes"})
             yield url
 

@@ -77,12 +77,14 @@ def serve_slow_app(
     techniques = JudgingTechniques(LocalTechniques(reranker, select_key_sentences), WordJudge())
     slow = SlowModel(techniques, writes_for_s, judges_for_s)
     models = ModelService(model_assembly.build_local_embedder(DEFAULT_SETTINGS), slow, keys={"key"})
-    with serve_wsgi(models) as models_url:
-        with deployed.serve_deployed_app(
+    with (
+        serve_wsgi(models) as models_url,
+        deployed.serve_deployed_app(
             python, folder, AZURE_OPENAI_ENDPOINT=models_url, AZURE_OPENAI_API_KEY="key", AzureWebJobsStorage=storage
-        ) as url:
-            deployed.post(url, "index_document", {"content": CONTENT, "document_id": "notes"})
-            yield url
+        ) as url,
+    ):
+        deployed.post(url, "index_document", {"content": CONTENT, "document_id": "notes"})
+        yield url
 
 
 def ask(url: str, *, is_polled: bool) -> Asked:

@@ -61,7 +61,7 @@ Open = Callable[..., Page]
 
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
-    """Debian's Chromium, the one without windows if there is one. Without any the tests are skipped, in CI they fail."""
+    """Debian's Chromium, the one without windows if there is one. Without any the tests skip, in CI they fail."""
     path = shutil.which("chromium-headless-shell") or shutil.which("chromium")  # a page takes a quarter of the CPU
     if path is None:
         (pytest.fail if os.environ.get(REQUIRED) else pytest.skip)(

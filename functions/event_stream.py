@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from functions.admission import ADMISSION_STEP
-from functions.http import hide_faults
+from functions.hidden_faults import hide_faults
 from rag_core.answering.citation_styles import CitationStyle
 from rag_core.answering.claim_replies import ClaimReply, format_claims
 from rag_core.answering.drafting import join_claims

@@ -2,19 +2,19 @@
 
 import asyncio
 import json
-import logging
 import time
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 from urllib.parse import urlsplit
 
 import azure.functions as func
 
 from functions.admission import Admission
+from functions.hidden_faults import hide_faults
 from functions.operations import Call, Operation, Principal, is_operation_loaded, load_operation
 from functions.principal import principal_from_headers, read_user_token
 from functions.routes import Route
@@ -32,9 +32,6 @@ from rag_core.core.user_token import set_user_token
 if TYPE_CHECKING:
     from rag_core.core.kit import Kit
 
-logger = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 STATUS_BY_ERROR: Mapping[type[RagError], int] = {
     errors.InvalidRequest: 400,
@@ -234,21 +231,6 @@ async def _end_request_after(
                 yield event
     finally:
         end_request()
-
-
-async def hide_faults(work: Awaitable[T], failed: str) -> T:
-    """Return what `work` gives; a fault of our own is logged in full, and the caller is told only that there was one.
-
-    Raises:
-        RagError: the work raised it, or had a fault (code "internal").
-    """
-    try:
-        return await work
-    except RagError:
-        raise
-    except Exception as fault:
-        logger.exception("%s", failed)
-        raise RagError("the server failed; its log has this run_id", code="internal") from fault
 
 
 class StreamedResponse(func.HttpResponse):

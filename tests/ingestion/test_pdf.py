@@ -156,6 +156,33 @@ def test_a_table_is_kept_row_by_row() -> None:
     assert len(table.boxes) == 3
 
 
+def test_cells_of_several_lines_stay_in_their_row_and_the_last_column_in_its_table() -> None:
+    """The column of sentences was read as a column of text beside a table, and each line of a cell as a row."""
+    manual = read(EXAMPLES / "tcm-diagnostic-manual.pdf")
+    (table,) = (block for block in manual.blocks if block.kind == "table" and block.page == 3)
+    rows = table.text.split("\n")
+    assert len(rows) == len(table.boxes) == 9
+    assert rows[1] == (
+        "P0706 | Transmission Range Sensor A Circuit Range/Performance | "
+        "Adjustment of the selector cable, then the range sensor connector"
+    )
+    assert rows[-1].endswith("Supply and ground of the TCM, then the CAN bus")
+
+
+def test_rows_below_a_group_are_no_lines_of_one_cell() -> None:
+    """Their first cell is blank as that of a wrapped line is, but each would have had room beside the one above."""
+    groups = (("Monday", "Rowing for two", "Hall one"), ("", "Yoga", "Annex"), ("", "Judo for boys and girls", "Hall"))
+    cells, y = b"", 600
+    for day in ("Monday", "Friday"):
+        for first, class_, place in groups:
+            row = (first and day, class_, place)
+            cells += b"".join(text(cell, 72 + 150 * x, y) for x, cell in enumerate(row) if cell)
+            y -= 14
+        y -= 8
+    (table,) = (block for block in made(lines(*PROSE) + cells).blocks if block.kind == "table")
+    assert len(table.text.split("\n")) == 6, table.text
+
+
 def test_prose_is_never_a_table() -> None:
     """Words set far apart, bullets and two columns are none."""
     spread = b"".join(b"BT /R 11 Tf 12 Tw 72 %d Td (%s) Tj ET\n" % (700 - 14 * n, PROSE[n].encode()) for n in range(5))

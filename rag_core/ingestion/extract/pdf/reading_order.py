@@ -70,12 +70,12 @@ def _split_bands(strips: StripRegion, edge: float) -> Iterator[StripRegion]:
 
 
 def _is_text_column(strips: StripRegion) -> bool:
-    """Return True for running text set to a width."""
+    """Return True for running text set to a width; a column of short cells beside one of long ones is none."""
     lines = group_strips_into_rows(strips)
     if len(lines) < MIN_COLUMN_LINES or (len(lines) == MIN_COLUMN_LINES and not _is_one_sentence(lines)):
         return False
     width = max(strip.end for strip in strips) - min(strip.start for strip in strips)
-    letters = median(max(len(strip.text) for strip in line) for line in lines)
+    letters = median(min(len(strip.text) for strip in line) for line in lines)
     return (
         letters >= MIN_COLUMN_LETTERS
         and median(line[-1].end - line[0].start for line in lines) >= MIN_COLUMN_FILL * width

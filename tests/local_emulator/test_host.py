@@ -304,7 +304,7 @@ def test_what_does_not_come_holds_no_thread(monkeypatch: pytest.MonkeyPatch, res
                     if sends != "nothing":
                         connection.sendall(b"x")
                     answer += connection.recv(1000) or b"closed"
-            assert threading.active_count() == before
+            assert threading.active_count() <= before
             assert SLOW_REQUESTS[rest] in answer
 
 

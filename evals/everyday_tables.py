@@ -6,13 +6,10 @@ questions (`evals/data/everyday_tables/questions.jsonl`) were written before the
 
 from collections.abc import Iterator, Sequence
 from datetime import date
-from io import BytesIO
 from pathlib import Path
-from xml.sax.saxutils import escape
-
-from openpyxl import Workbook
 
 from evals.filing_pages import FilingTable, TextLines, TextTable, draw_pages
+from evals.table_documents import make_workbook, save_workbook, set_paragraph
 from rag_core.ingestion.upload import Upload
 from tests.ingestion.documents import docx
 
@@ -110,18 +107,14 @@ def build_uploads() -> list[Upload]:
 
 def _make_docx() -> bytes:
     parts = [
-        _set_paragraph("Heading1", "Millbrook Community Centre"),
-        _set_paragraph("Normal", "Rooms are let by the hour. Members are those who pay the yearly subscription."),
-        _set_paragraph("Heading2", "What our rooms cost"),
+        set_paragraph("Heading1", "Millbrook Community Centre"),
+        set_paragraph("Normal", "Rooms are let by the hour. Members are those who pay the yearly subscription."),
+        set_paragraph("Heading2", "What our rooms cost"),
         _set_table(HIRE),
-        _set_paragraph("Heading2", "Bookings in March"),
+        set_paragraph("Heading2", "Bookings in March"),
         _set_table(BOOKINGS),
     ]
     return docx("".join(parts))
-
-
-def _set_paragraph(style: str, text: str) -> str:
-    return f'<w:p><w:pPr><w:pStyle w:val="{style}"/></w:pPr><w:r><w:t>{escape(text)}</w:t></w:r></w:p>'
 
 
 def _set_table(rows: Sequence[Sequence[str]]) -> str:
@@ -139,26 +132,14 @@ def _set_cells(row: Sequence[str], below: Sequence[str]) -> Iterator[str]:
         spans += '<w:vMerge w:val="restart"/>' if below and below[number] == ABOVE else ""
         spans += "<w:vMerge/>" if text == ABOVE else ""
         words = "" if text == ABOVE else text
-        yield f"<w:tc><w:tcPr>{spans}</w:tcPr>{_set_paragraph('Normal', words)}</w:tc>"
+        yield f"<w:tc><w:tcPr>{spans}</w:tcPr>{set_paragraph('Normal', words)}</w:tc>"
 
 
 def _make_xlsx() -> bytes:
-    book = Workbook()
-    for name, title, rows in (
-        ("Science store", "Science store, stock check of 12 January 2025", STORE),
-        ("School trips", "", TRIPS),
-    ):
-        sheet = book.create_sheet(name)
-        if title:
-            sheet.append([title])
-            sheet.merge_cells(start_row=1, start_column=1, end_row=1, end_column=len(rows[0]))
-            sheet.append([])
-        for row in rows:
-            sheet.append(row)
-    book.remove(book["Sheet"])
-    out = BytesIO()
-    book.save(out)
-    return out.getvalue()
+    title = "Science store, stock check of 12 January 2025"
+    book = make_workbook({"Science store": [[title], [], *STORE], "School trips": TRIPS})
+    book["Science store"].merge_cells(start_row=1, start_column=1, end_row=1, end_column=len(STORE[0]))
+    return save_workbook(book)
 
 
 def _make_pdf() -> bytes:

@@ -3,6 +3,7 @@
 There are totals, missing cells, words where a number should be, two currencies, and two tables with the same columns.
 """
 
+from collections.abc import Iterable, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from xml.sax.saxutils import escape
@@ -77,29 +78,42 @@ def build_uploads() -> list[Upload]:
     files = {
         path.name: path.read_bytes() for path in sorted(FOLDER.iterdir()) if path.suffix in (".csv", ".md", ".html")
     }
-    files |= {"products.docx": _make_docx(), "budget.xlsx": _make_xlsx(), "annual_report.pdf": _make_pdf()}
+    files |= {"products.docx": _make_docx(), "budget.xlsx": _make_budget(), "annual_report.pdf": _make_pdf()}
     return [Upload(data=data, filename=name) for name, data in files.items()]
 
 
-def _make_docx() -> bytes:
-    paragraph = '<w:p><w:pPr><w:pStyle w:val="%s"/></w:pPr><w:r><w:t>%s</w:t></w:r></w:p>'
-    cells = [[f"<w:tc>{paragraph % ('Normal', escape(words))}</w:tc>" for words in row] for row in PRODUCTS]
-    table = "".join(f"<w:tr>{''.join(row)}</w:tr>" for row in cells)
-    heading = paragraph % ("Heading1", "Price list of Corley Hardware")
-    prose = paragraph % ("Normal", "Prices are for one piece, as agreed with each supplier.")
-    return docx(f"{heading}{prose}<w:tbl>{table}</w:tbl>")
+def set_paragraph(style: str, text: str) -> str:
+    """Return a paragraph of a Word document."""
+    return f'<w:p><w:pPr><w:pStyle w:val="{style}"/></w:pPr><w:r><w:t>{escape(text)}</w:t></w:r></w:p>'
 
 
-def _make_xlsx() -> bytes:
+def make_workbook(sheets: Mapping[str, Iterable[Sequence[object]]]) -> Workbook:
+    """Return a workbook with the rows of each sheet, by name."""
     book = Workbook()
-    for name, rows in (("Budget", BUDGET), ("Headcount", HEADCOUNT)):
+    for name, rows in sheets.items():
         sheet = book.create_sheet(name)
         for row in rows:
             sheet.append(row)
     book.remove(book["Sheet"])
+    return book
+
+
+def save_workbook(book: Workbook) -> bytes:
     out = BytesIO()
     book.save(out)
     return out.getvalue()
+
+
+def _make_docx() -> bytes:
+    cells = [[f"<w:tc>{set_paragraph('Normal', words)}</w:tc>" for words in row] for row in PRODUCTS]
+    table = "".join(f"<w:tr>{''.join(row)}</w:tr>" for row in cells)
+    heading = set_paragraph("Heading1", "Price list of Corley Hardware")
+    prose = set_paragraph("Normal", "Prices are for one piece, as agreed with each supplier.")
+    return docx(f"{heading}{prose}<w:tbl>{table}</w:tbl>")
+
+
+def _make_budget() -> bytes:
+    return save_workbook(make_workbook({"Budget": BUDGET, "Headcount": HEADCOUNT}))
 
 
 def _make_pdf() -> bytes:

@@ -38,9 +38,8 @@ class Admission:
         Raises:
             Overloaded: too many requests wait already, or this one has waited for half of its time.
         """
-        with (
-            ExitStack() as place
-        ):  # it has the place before the step ends, which may end in a cancellation all the same
+        with ExitStack() as place:
+            # filled within the step, which may end in a cancellation after the place was taken
             await run.step(ADMISSION_STEP, self._take_place(run.remaining_s * WAITING_SHARE, place))
             started_at = time.monotonic()
             try:

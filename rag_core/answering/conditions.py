@@ -8,7 +8,13 @@ from collections.abc import Sequence
 from rag_core.core.model import Evidence
 from rag_core.retrieval.extractive_answers import extract_name_terms
 from rag_core.text.conditions import list_conditions
-from rag_core.text.periods import compute_period_share, find_periods, read_fiscal_calendar, remove_periods
+from rag_core.text.periods import (
+    FiscalCalendar,
+    compute_period_share,
+    find_periods,
+    read_fiscal_calendars,
+    remove_periods,
+)
 from rag_core.text.terms import WORD_PATTERN, extract_terms
 
 
@@ -36,13 +42,14 @@ def find_unmet_conditions(query_text: str, cited: Sequence[Evidence]) -> tuple[s
 def find_missing_periods(query_text: str, evidence: Sequence[Evidence]) -> tuple[str, ...]:
     """Return the periods of a question, as it has them, if every passage states other periods in their place."""
     asked = tuple(query_text[one.start : one.end] for one in find_periods(query_text))
-    return asked if asked and evidence and not any(_has_period(query_text, e, evidence) for e in evidence) else ()
+    if not asked or not evidence:
+        return ()
+    calendars = read_fiscal_calendars((e.hit.chunk.title, e.text) for e in evidence)
+    return () if any(_has_period(query_text, e, calendars[e.hit.chunk.title]) for e in evidence) else asked
 
 
-def _has_period(query_text: str, passage: Evidence, evidence: Sequence[Evidence]) -> bool:
-    title = passage.hit.chunk.title
-    calendar = read_fiscal_calendar("\n\n".join(e.text for e in evidence if e.hit.chunk.title == title))
-    text = " ".join((title, *passage.hit.chunk.heading_path, passage.text))
+def _has_period(query_text: str, passage: Evidence, calendar: FiscalCalendar | None) -> bool:
+    text = " ".join((passage.hit.chunk.title, *passage.hit.chunk.heading_path, passage.text))
     return compute_period_share(query_text, text, calendar) > 0
 
 

@@ -10,7 +10,7 @@ from rag_core.core.ports import EntailmentScorer, Reranker
 from rag_core.text.figures import remove_dates
 from rag_core.text.framing import is_framing
 from rag_core.text.layout import split_cells, split_into_parts
-from rag_core.text.periods import FiscalCalendar, compute_period_share, read_fiscal_calendar, remove_periods
+from rag_core.text.periods import FiscalCalendar, compute_period_share, read_fiscal_calendars, remove_periods
 from rag_core.text.terms import WORD_PATTERN, count_shared_terms, extract_terms
 
 LIST_ITEM_OR_TABLE_ROW = re.compile(r"^(?:[-*•▪◦●|]|\d{1,2}[.)]|\(?[a-z]\)|[^\n|]{1,80}[ \t]\|)\s")
@@ -135,7 +135,7 @@ def _compute_answerability(
     query_text: str, passages: Sequence[PromptPassage], candidates: Sequence[PassageSentence], scores: Sequence[float]
 ) -> float:
     """Return the highest product, over the candidates, of a score and its passage's coverage of the question, 0..1."""
-    calendars = _read_fiscal_calendars(passages)
+    calendars = read_fiscal_calendars((str(passage["title"]), str(passage["text"])) for passage in passages)
     coverages = [_compute_query_coverage(query_text, passage, calendars) for passage in passages]
     products = (score * coverages[candidate.passage_index] for candidate, score in zip(candidates, scores, strict=True))
     return max(products, default=0.0)
@@ -152,14 +152,6 @@ def _compute_query_coverage(
         * _compute_term_share(extract_name_terms(asked), passage_terms)
         * compute_period_share(query_text, text, calendars[str(passage["title"])])
     )
-
-
-def _read_fiscal_calendars(passages: Sequence[PromptPassage]) -> dict[str, FiscalCalendar | None]:
-    """Return by title how a document names its fiscal years, as far as its passages say it."""
-    texts: dict[str, list[str]] = {}
-    for passage in passages:
-        texts.setdefault(str(passage["title"]), []).append(str(passage["text"]))
-    return {title: read_fiscal_calendar("\n\n".join(parts)) for title, parts in texts.items()}
 
 
 def extract_name_terms(query_text: str) -> frozenset[str]:

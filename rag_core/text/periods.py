@@ -4,7 +4,7 @@ A document may name its fiscal years itself: "fiscal 2022 refers to the 52-week 
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import pairwise
@@ -104,6 +104,14 @@ def read_fiscal_calendar(text: str) -> FiscalCalendar | None:
         if is_near and isinstance(last, date) and isinstance(name, int):
             return FiscalCalendar(last.month, last.year - name)
     return None
+
+
+def read_fiscal_calendars(passages: Iterable[tuple[str, str]]) -> dict[str, FiscalCalendar | None]:
+    """Return by title how a document names its fiscal years, as far as its passages, each a title and a text, say."""
+    texts: dict[str, list[str]] = {}
+    for title, text in passages:
+        texts.setdefault(title, []).append(text)
+    return {title: read_fiscal_calendar("\n\n".join(parts)) for title, parts in texts.items()}
 
 
 def write_out_periods(text: str) -> str:

@@ -22,7 +22,8 @@ ADDRESS_EXPRESSION = rf"""(?:(?:
   | (?:https?|ftps?|wss?):[\\/]{{2}}(?=[>"`⟨])        # of a host that some viewers read and others do not
   | (?<![\w:\\/])[\\/]{{2}}(?=[>"`⟨]++[^\s\\/.]++\.\S)
   | (?<![\w.+-])[\w.+-]++@(?:[\w-]++\.)+[a-z]{{2,}}+      # of a mailbox
-  | (?<![\w-])(?<![\w-]\.)(?:[\w-]++\.)+?(?:com|org|edu|gov|info|biz|xyz|ru|cn)(?![^\W_]|-|\.\w)  # "ASP.NET" is none
+  | (?<![\w-])(?<![\w-]\.)(?:[\w-]++\.){{1,127}}?(?:com|org|edu|gov|info|biz|xyz|ru|cn)  # "ASP.NET" is none
+    (?![^\W_]|-|\.\w)
 )"""
 ADDRESS_PATTERN = re.compile(ADDRESS_EXPRESSION, re.VERBOSE | re.IGNORECASE)
 TRAILING_SIGNS = frozenset(".,;:!?'*_~|\\")  # viewers do not count these at the end as part of an address

@@ -11,7 +11,7 @@ from tests.adversarial.shapes import Shape
 
 MAX_RATIO = 2.6  # of the CPU for twice the text: 2 is linear, 4 quadratic
 SUSPECT_RATIO = 2.3  # of short texts, for which what is linear hides more of the square
-FACTORS = {1: SUSPECT_RATIO, 4: MAX_RATIO, 16: MAX_RATIO}  # how many times as long a text, and its ratio
+FACTORS = {1: SUSPECT_RATIO, 4: MAX_RATIO, 16: MAX_RATIO, 64: MAX_RATIO}  # how many times as long a text, and its ratio
 GIVE_UP = 2  # times what a call may take: it is ended there, and reported as more than that
 
 
@@ -40,8 +40,9 @@ def find_excess(
     """Return the growth of a function's CPU time from `chars` to twice as many where it is too much, else None.
 
     What takes less than `floor_s` for the longer text is fast enough, whatever its growth; what takes more than `max_s`
-    is too slow, whatever its growth. Between them the ratio decides. It is asked again for 4 and 16 times the text, for
-    on a busy machine that of a short text is chance: what takes the square only stands out the more.
+    is too slow, whatever its growth. Between them the ratio decides. It is asked again for 4, 16 and 64 times the text,
+    for on a busy machine that of a short text is chance, and memory comes in steps: what takes the square only stands
+    out the more.
     """
     growth = None
     for factor, max_ratio in FACTORS.items():

@@ -4,7 +4,9 @@ import json
 import os
 import shutil
 from base64 import b64encode
+from collections import defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ from urllib.request import Request, urlopen
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Response, Route, expect, sync_playwright
 
-from local_emulator.host import run_service
+from local_emulator import host
 from rag_core.core.settings import Settings
 from rag_core.providers.local_models import find_model_folder
 
@@ -57,6 +59,7 @@ class Watch:
 
 
 Open = Callable[..., Page]
+CONTEXTS: defaultdict[str, list[BrowserContext]] = defaultdict(list)  # by the address of their service
 
 
 @pytest.fixture(scope="package")
@@ -82,6 +85,20 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
+@contextmanager
+def close_pages_before(service: AbstractContextManager[str]) -> Iterator[str]:
+    """Run a service whose pages are closed before it ends: it refuses what they still ask for, which is no fault."""
+    with service as url:
+        yield url
+        for context in CONTEXTS.pop(url, []):
+            context.close()
+
+
+def run_service(settings: Settings, **options: Any) -> AbstractContextManager[str]:
+    """Serve the app while the block runs, its pages closed before it ends."""
+    return close_pages_before(host.run_service(settings, **options))
+
+
 def embedder_only(folder: Path) -> Path:
     """A folder of models without a cross-encoder, which takes most of a question's time and changes no page."""
     packaged = find_model_folder("embedder", None)
@@ -96,19 +113,19 @@ def embedder_only(folder: Path) -> Path:
 def open_page(chromium: Browser) -> Iterator[Open]:
     """Opens pages: `open_page(url, refusals=(404,), **options of a browser context)`; faults in them fail the test."""
     watches: list[Watch] = []
-    contexts: list[BrowserContext] = []
 
     def opened(url: str, *, refusals: tuple[int, ...] = (), **options: Any) -> Page:
         context = chromium.new_context(base_url=url, reduced_motion="reduce", **options)
         context.set_default_timeout(WAIT_MS)
         watches.append(Watch(url, frozenset(refusals)))
-        contexts.append(context)
+        CONTEXTS[url].append(context)
         watches[-1].over(context)
         return context.new_page()
 
     yield opened
-    for context in contexts:
-        context.close()
+    for watch in watches:
+        for context in CONTEXTS.pop(watch.origin, []):
+            context.close()
     assert [fault for watch in watches for fault in watch.faults] == []
 
 

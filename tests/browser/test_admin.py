@@ -9,10 +9,9 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from local_emulator.host import run_service
 from rag_core.core.presets import NUMBER_FIELDS
 from rag_core.core.settings import Settings
-from tests.browser.conftest import EXAMPLES, Open, call
+from tests.browser.conftest import EXAMPLES, Open, call, run_service
 from tests.proposal_records import AIP
 
 JOB = {

@@ -15,12 +15,11 @@ from playwright.sync_api import Browser, Locator, Page, Route, expect
 from pypdf import PdfReader
 
 from local_emulator.chat_stub import ChatStub
-from local_emulator.host import run_service
 from local_emulator.model_service import ModelService
 from local_emulator.search_service.serving import serve_wsgi
 from rag_core.core.settings import Settings
 from tests import hosted, local
-from tests.browser.conftest import Open, call, index
+from tests.browser.conftest import Open, call, index, run_service
 from tests.ingestion.pictures import draw_page, save_pages
 from tests.markdown_rendering import load_payloads
 

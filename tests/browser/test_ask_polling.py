@@ -13,7 +13,7 @@ import function_app
 from local_emulator.host import run_host
 from rag_core.core.settings import Settings
 from rag_core.stores.archive import ArchiveDatabase, SqlAnswerLog, SqlArchive
-from tests.browser.conftest import Open
+from tests.browser.conftest import Open, close_pages_before
 from tests.fakes import SCOPE
 from tests.functions.test_event_stream import COPIED, OWN, GatedModel, build_gated_kit
 
@@ -28,7 +28,7 @@ def served(model: GatedModel, *, can_stream: bool) -> Iterator[str]:
         kit = threads.submit(lambda: asyncio.run(build_gated_kit(model))).result()
     kit = replace(kit, archive=SqlArchive(database), answer_log=SqlAnswerLog(database))
     app = function_app.build_app(lambda: Settings(data_dir=None), lambda: kit, can_stream=can_stream)
-    with run_host(app, on_close=kit.close) as url:
+    with close_pages_before(run_host(app, on_close=kit.close)) as url:
         yield url
         model.answering.set()
         model.judging.set()

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
-from local_emulator.host import run_service
 from rag_core.core.settings import Settings
 from tests import hosted
-from tests.browser.conftest import Open, Watch, asked, call, index
+from tests.browser.conftest import Open, Watch, asked, call, index, run_service
 
 QUESTION = "How does semantic encoding make memory stronger?"
 PASTED = json.dumps(

@@ -11,10 +11,9 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 import rag_core
-from local_emulator.host import run_service
 from rag_core.core.settings import Settings
 from rag_core.schema.ingest import DatabaseSource
-from tests.browser.conftest import Open, embedder_only
+from tests.browser.conftest import Open, embedder_only, run_service
 from tests.browser.test_accessibility import LOOKS, ONLY_WORST
 from tests.schema.heroes import PAST_QUESTIONS, RULES, write_heroes
 

@@ -12,7 +12,6 @@ import pytest
 from playwright.sync_api import Browser, Page, Response
 
 from functions.pages import WEB_DIR
-from local_emulator.host import run_service
 from rag_core.composition import assembly
 from rag_core.core.model import SavedQuery, SavedResult, Scope
 from rag_core.core.settings import Settings
@@ -47,7 +46,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     source.write_text(json.dumps([AIP]), "utf-8")
     models = conftest.embedder_only(folder)
     settings = Settings(data_dir=folder / "data", models_dir=models, proposals_source=str(source))
-    with run_service(settings, admin=True) as url:
+    with conftest.run_service(settings, admin=True) as url:
         conftest.index(url)
         yield url
 
@@ -58,7 +57,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     settings = Settings(data_dir=tmp_path_factory.mktemp("hostile"), models_dir=tmp_path_factory.mktemp("none"))
     with ThreadPoolExecutor() as threads:  # playwright has a loop in this one
         threads.submit(asyncio.run, _asked(settings)).result()
-    with run_service(settings, admin=True) as url:
+    with conftest.run_service(settings, admin=True) as url:
         _indexed(url)
         yield url
 

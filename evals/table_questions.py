@@ -1,8 +1,8 @@
-"""`python -m evals.table_questions [first|club|everyday|village] [tuning|kept]`: questions on tables, by sets.
+"""`python -m evals.table_questions [first|club|everyday|village|bureau] [tuning|kept]`: questions on tables, by sets.
 
-Each set was written before what it shows was mended, "club" and "everyday" by who had not read the code. An answer is
-right if it states the values and cites the cells, of the first set also if it says the operation; some questions have
-no answer, and are right when none is given.
+Each set was written before what it shows was mended, "club", "everyday" and "bureau" by who had not read the code. An
+answer is right if it states the values and cites the cells, of the first set also if it says the operation; some
+questions have no answer, and are right when none is given.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evals import everyday_tables, table_documents
+from evals import bureau_tables, everyday_tables, table_documents
 from evals.answers import SCOPE
 from rag_core.answering.computing.computed_answers import COMPUTED
 from rag_core.composition import assembly
@@ -34,6 +34,7 @@ SETS = {
     "club": table_documents.FOLDER.with_name("club_tables"),
     "everyday": everyday_tables.FOLDER,
     "village": table_documents.FOLDER.with_name("village_tables"),
+    "bureau": bureau_tables.FOLDER,
 }
 
 
@@ -57,7 +58,12 @@ def build_uploads(name: str) -> list[Upload]:
     if name in ("club", "village"):
         paths = sorted(path for path in SETS[name].iterdir() if path.suffix != ".jsonl")
         return [Upload(data=path.read_bytes(), filename=path.name) for path in paths]
-    return table_documents.build_uploads() if name == "first" else everyday_tables.build_uploads()
+    builders = {
+        "first": table_documents.build_uploads,
+        "everyday": everyday_tables.build_uploads,
+        "bureau": bureau_tables.build_uploads,
+    }
+    return builders[name]()
 
 
 async def ask_questions(kit: Kit, questions: Sequence[Mapping[str, Any]]) -> list[TableOutcome]:

@@ -1,14 +1,13 @@
-"""`python -m evals.conversations DATA`: how well the last question of a conversation is found and answered.
+"""`python -m evals.conversations DATA [first|reader] [tuning|kept]`: how a conversation's last question is answered.
 
-DATA has the collections that evals/data/conversations/conversations.jsonl names, none of which is part of the
-repository. Each last question is asked alone, with the turns before it, and as its writer would ask it alone, which
-a chat model would have to write. There is no chat model. Hybrid search and `standard` are scored by nDCG@10 and
-recall@10 of the documents that answer, and the answers of `standard` as `evals.written_questions` does.
+DATA has the collections that the sets in evals/data/conversations name, none of which is part of the repository. Each
+last question is asked alone, with the turns before it, and as its writer would ask it alone, which a chat model would
+have to write. There is no chat model. Hybrid search and `standard` are scored by nDCG@10 and recall@10 of the
+documents that answer, and the answers of `standard` as `evals.written_questions` does.
 """
 
 import argparse
 import asyncio
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from evals.answers import CACHE, SCOPE, index_in_memory
-from evals.written_questions import QuestionOutcome, WrittenQuestion, count_outcomes
+from evals.written_questions import QuestionOutcome, WrittenQuestion, add_set_arguments, count_outcomes, read_rows
 from rag_core.core.model import Ranking, Turn
 from rag_core.core.presets import Preset, resolve_preset
 from rag_core.core.run import Run
@@ -27,6 +26,7 @@ from rag_core.evaluation.labelled_collection import load_labelled_collection
 from rag_core.rag import RAG
 
 CONVERSATIONS_FILE = Path(__file__).parent / "data" / "conversations" / "conversations.jsonl"
+SETS = {"first": CONVERSATIONS_FILE, "reader": CONVERSATIONS_FILE.with_name("reader.jsonl")}
 WAYS = ("alone", "with the turns before", "as written to stand alone")
 STANDARD = resolve_preset("standard")
 SEARCHES: Mapping[str, Preset] = {"hybrid": STANDARD.override(semantic=0, captions=0, answers=0), "standard": STANDARD}
@@ -58,9 +58,9 @@ class ConversationOutcome:
     outcome: QuestionOutcome
 
 
-def load_conversations() -> list[Conversation]:
-    """Return the conversations in the order of the file."""
-    return [_parse_conversation(json.loads(line)) for line in CONVERSATIONS_FILE.read_text("utf-8").splitlines()]
+def load_conversations(name: str = "first", half: str = "") -> list[Conversation]:
+    """Return the conversations of a set in the order of its file, or those of one half."""
+    return [_parse_conversation(row) for row in read_rows(SETS[name], half)]
 
 
 def _parse_conversation(row: Mapping[str, Any]) -> Conversation:
@@ -110,7 +110,7 @@ def format_report(outcomes: Sequence[ConversationOutcome]) -> str:
         "in need of the turns": [one for one in outcomes if one.conversation.kind == "dependent"],
         "clear by themselves": [one for one in outcomes if one.conversation.kind != "dependent"],
     }
-    rows = [_build_row(name, way, group) for name, group in groups.items() for way in WAYS]
+    rows = [_build_row(name, way, group) for name, group in groups.items() if group for way in WAYS]
     return markdown_tables.format_table((*columns, *answers), rows)
 
 
@@ -132,10 +132,11 @@ def _build_row(name: str, way: str, group: Sequence[ConversationOutcome]) -> lis
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path)
+    add_set_arguments(parser, SETS)
     chosen = parser.parse_args()
     cache = EvaluationCache(CACHE)
     try:
-        outcomes = asyncio.run(hold_conversations(chosen.data, load_conversations(), cache))
+        outcomes = asyncio.run(hold_conversations(chosen.data, load_conversations(chosen.set, chosen.half), cache))
     finally:
         cache.close()
     print(format_report(outcomes))

@@ -1,8 +1,8 @@
 """How questions written by hand are answered without a chat model, and whether those that cannot be are refused.
 
-    python -m evals.written_questions DATA [--show right|wrong|refused|given]
+    python -m evals.written_questions DATA [first|more|reader] [tuning|kept] [--show right|wrong|refused|given]
 
-DATA holds the collections that evals/data/answers_by_hand/questions.jsonl names. The whole documents are indexed,
+DATA holds the collections that the sets in evals/data/answers_by_hand name. The whole documents are indexed,
 and the questions go the way of a user's, by the pipeline standard. An answer is right that has one of the strings that
 a right one must contain.
 """
@@ -11,10 +11,11 @@ import argparse
 import asyncio
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from evals.answers import CACHE, SCOPE, index_in_memory
 from rag_core.core.kit import Kit
@@ -29,6 +30,7 @@ from rag_core.pipelines import answer_with_pipeline
 
 QUESTIONS_FILE = Path(__file__).parent / "data" / "answers_by_hand" / "questions.jsonl"
 MORE_QUESTIONS_FILE = QUESTIONS_FILE.with_name("more_questions.jsonl")
+SETS = {"first": QUESTIONS_FILE, "more": MORE_QUESTIONS_FILE, "reader": QUESTIONS_FILE.with_name("reader.jsonl")}
 OUTCOMES = ("right", "wrong", "refused", "given")  # the last two of these: of the answerable, of the unanswerable
 
 
@@ -69,10 +71,22 @@ def _mark_number_ends(string: str) -> str:
     return f"{start}{re.escape(string)}{end}"
 
 
-def load_written_questions(file: Path = QUESTIONS_FILE) -> list[WrittenQuestion]:
-    """Return the questions in the order of the file."""
-    rows = map(json.loads, file.read_text("utf-8").splitlines())
+def load_written_questions(file: Path = QUESTIONS_FILE, half: str = "") -> list[WrittenQuestion]:
+    """Return the questions in the order of the file, or those of one half."""
+    rows = read_rows(file, half)
     return [WrittenQuestion(r["id"], r["collection"], r["question"], tuple(r["must_contain"])) for r in rows]
+
+
+def read_rows(file: Path, half: str) -> list[Mapping[str, Any]]:
+    """Return the rows of JSON Lines in order, or those of one half."""
+    rows = map(json.loads, file.read_text("utf-8").splitlines())
+    return [row for row in rows if half in ("", row.get("half", ""))]
+
+
+def add_set_arguments(parser: argparse.ArgumentParser, sets: Iterable[str]) -> None:
+    """Add the name of a set and of its half, all of the first set unless said."""
+    parser.add_argument("set", nargs="?", default="first", choices=list(sets))
+    parser.add_argument("half", nargs="?", default="", choices=("", "tuning", "kept"))
 
 
 async def ask_written_questions(
@@ -126,12 +140,14 @@ def _format_shown(outcomes: Sequence[QuestionOutcome], shown: str) -> Iterator[s
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path)
-    parser.add_argument("--questions", type=Path, default=QUESTIONS_FILE, metavar="FILE")
+    add_set_arguments(parser, SETS)
+    parser.add_argument("--questions", type=Path, metavar="FILE", help="ask these instead of a set")
     parser.add_argument("--show", choices=OUTCOMES)
     chosen = parser.parse_args()
     cache = EvaluationCache(CACHE)
     try:
-        outcomes = asyncio.run(ask_written_questions(chosen.data, load_written_questions(chosen.questions), cache))
+        questions = load_written_questions(chosen.questions or SETS[chosen.set], chosen.half)
+        outcomes = asyncio.run(ask_written_questions(chosen.data, questions, cache))
     finally:
         cache.close()
     print(format_report(outcomes), *_format_shown(outcomes, chosen.show), sep="\n\n")

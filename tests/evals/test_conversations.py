@@ -3,7 +3,7 @@
 from collections import Counter
 
 from evals.conversations import SEARCHES, WAYS, ConversationOutcome, format_report, load_conversations
-from evals.written_questions import QuestionOutcome
+from evals.written_questions import SETS, QuestionOutcome, load_written_questions
 from rag_core.core.model import Answer, Confidence
 
 
@@ -19,6 +19,18 @@ def test_the_set_is_whole_and_a_question_is_asked_in_three_ways() -> None:
     asked = [conversations[0].ask(way) for way in WAYS]
     assert [text for text, _ in asked] == [conversations[0].question.text] * 2 + [conversations[0].standalone]
     assert [len(history) for _, history in asked] == [0, len(conversations[0].turns), 0]
+
+
+def test_the_halves_of_the_second_set_are_the_whole_of_it() -> None:
+    halves = [load_conversations("reader", half) for half in ("tuning", "kept")]
+    assert [len(half) for half in halves] == [20, 20]
+    assert sorted(one.question.id for half in halves for one in half) == [
+        one.question.id for one in load_conversations("reader")
+    ]
+    assert sum(bool(one.relevant) for half in halves for one in half) == 30
+    questions = [load_written_questions(SETS["reader"], half) for half in ("tuning", "kept")]
+    assert [len(half) for half in questions] == [30, 30]
+    assert sum(bool(one.answers) for half in questions for one in half) == 45
 
 
 def test_the_table_has_a_row_for_each_way_of_asking() -> None:

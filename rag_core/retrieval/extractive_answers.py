@@ -20,6 +20,7 @@ ANAPHORIC_START = re.compile(  # words that refer to the sentence before
     r"(?:This|These|Those|That|It|They|Its|Their|Such|He|She|Both|Either|However|Therefore|Thus|Otherwise|Instead|"
     r"For (?:example|instance))\b"
 )
+FIELD = re.compile(r"[^\n:]{1,80}:[ \t]\S")  # of a record, as in "Hired: 2023-06-12"
 MAX_TITLE_CHARS = 70
 
 # sentences that the cross-encoder scores of the second passage, half as many of each one after it, all of the first:
@@ -117,6 +118,8 @@ def _choose_answer_sentences(
     scores: Sequence[float],
     least: float,
 ) -> list[tuple[str, str]]:
+    named_rows = _find_named_rows(query_text, candidates)
+    scores = [0.0 if named_rows.get(n) == [] else score for n, score in enumerate(scores)]
     if not candidates or _compute_answerability(query_text, passages, candidates, scores) < least:
         return []
     odds = [
@@ -125,7 +128,13 @@ def _choose_answer_sentences(
     ]
     near_best = [n for n, value in enumerate(odds) if value >= max(odds) - MAX_LOG_ODDS_GAP]
     chosen = _drop_redundant_sentences(sorted(near_best, key=lambda n: -odds[n]), candidates)[:MAX_ANSWER_SENTENCES]
-    included = list(dict.fromkeys(part for n in chosen for part in _include_dependent_sentences(n, candidates)))
+    included = list(
+        dict.fromkeys(
+            part
+            for n in chosen
+            for part in (*_include_dependent_sentences(n, candidates), *named_rows.get(n, [])[:MAX_ANSWER_SENTENCES])
+        )
+    )
     passage_order = list(dict.fromkeys(candidates[n].passage_index for n in included))
     ordered = sorted(included, key=lambda n: (passage_order.index(candidates[n].passage_index), n))
     return [(candidates[n].text, str(passages[candidates[n].passage_index]["id"])) for n in ordered]
@@ -230,9 +239,37 @@ def _find_table_header(n: int, candidates: Sequence[PassageSentence]) -> list[in
         _continues_passage(first, candidates) and " |" in candidates[first - 1].text and " |" in candidates[first].text
     ):
         first -= 1
-    names = split_cells(candidates[first].text)
-    has_figure = any(sign.isdigit() for name in remove_dates(names) for sign in name)
-    return [] if first == n or has_figure or len(names) != len(split_cells(candidates[n].text)) else [first]
+    is_header = first != n and _has_columns_named_by(candidates[n].text, candidates[first].text)
+    return [first] if is_header else []
+
+
+def _has_columns_named_by(row: str, header: str) -> bool:
+    """Return whether a row has as many cells as one that names columns: it has no figures but dates."""
+    names = split_cells(header)
+    return len(names) == len(split_cells(row)) and not any(
+        sign.isdigit() for name in remove_dates(names) for sign in name
+    )
+
+
+def _find_named_rows(query_text: str, candidates: Sequence[PassageSentence]) -> dict[int, list[int]]:
+    """Return, for the header of each table, those rows below it that share most words with the question.
+
+    Words of the header do not count, nor do numbers. The names of columns alone answer nothing: without such a row a
+    header has none.
+    """
+    query_words = frozenset(term for term in extract_terms(query_text) if not term.isdigit())
+    named: dict[int, list[int]] = {}
+    for (_, is_table), numbers in groupby(
+        range(len(candidates)), key=lambda n: (candidates[n].passage_index, " |" in candidates[n].text)
+    ):
+        header, *below = numbers
+        rows = [n for n in below if _has_columns_named_by(candidates[n].text, candidates[header].text)]
+        if not is_table or not rows:
+            continue
+        asked = query_words - extract_terms(candidates[header].text)
+        counts = count_shared_terms(asked, [candidates[n].text for n in rows])
+        named[header] = [n for n, count in zip(rows, counts, strict=True) if count and count == max(counts)]
+    return named
 
 
 def _find_list_items(n: int, candidates: Sequence[PassageSentence]) -> list[int]:
@@ -289,9 +326,12 @@ def _split_into_statements(text: str) -> list[str]:
 def _strip_titles(sentence: str) -> str:
     """Remove the titles on lines of their own above a sentence.
 
-    A title is a short line without an end mark that leaves room for the next word, which starts with a capital.
+    A title is a short line without an end mark that leaves room for the next word, which starts with a capital. The
+    first fields of a record, as in "Name: Acme", are no titles: its last line says nothing without them.
     """
     lines = sentence.split("\n")
+    if len(lines) > 1 and all(map(FIELD.match, lines)):
+        return sentence
     width = max(map(len, lines))
     for line, below in pairwise(sentence.split("\n")):
         wrapped = len(line) + len(below.split(" ")[0]) >= width

@@ -1,5 +1,7 @@
 """Sentences are chosen as answers only from passages about the period that was asked for, with the local model."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from rag_core.retrieval.extractive_answers import READ_SENTENCES, select_answer_sentences
@@ -66,6 +68,40 @@ async def test_a_row_is_quoted_with_the_names_of_its_columns() -> None:
     passages = [{"id": "e1", "title": "Report", "section": "Profit", "text": TABLE}]
     chosen = await select_answer_sentences("What was the profit of Toys in the report?", passages, OverlapReranker())
     assert [text for text, _ in chosen][:2] == ["| | 2024 | 2023 |", "Toys | (173) | (90)"]
+
+
+class SubjectReranker(OverlapReranker):
+    """Scores what names the subject, as the cross-encoder does with the names of columns above many rows."""
+
+    async def score_passages(self, query_text: str, passages: Sequence[str]) -> list[float]:
+        return [0.99 if "limit per night" in passage else 0.01 for passage in passages]
+
+
+HOTELS = "City | Hotel limit per night | Allowance\nOslo | 2,100 | 980\nCopenhagen | 2,450 | 1,050"
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("What is the hotel limit per night in Copenhagen?", ["Copenhagen | 2,450 | 1,050"]),
+        ("What is the hotel limit per night in Paris?", []),
+    ],
+)
+async def test_the_names_of_columns_alone_are_no_answer(question: str, rows: list[str]) -> None:
+    passages = [{"id": "e1", "title": "Handbook", "section": "Travel", "text": HOTELS}]
+    chosen = await select_answer_sentences(question, passages, SubjectReranker())
+    assert [text for text, _ in chosen] == ([HOTELS.split("\n")[0], *rows] if rows else [])
+
+
+async def test_a_record_is_quoted_whole() -> None:
+    """Its first fields look like titles above the first one with a sign at its end, as the unit of another has."""
+    record = "Name: {}\nRole: Laminator\nHired: {}\nMonthly salary (NOK): 45800"
+    passages = [
+        {"id": f"e{n}", "title": "Staff", "section": "Staff", "text": record.format(*one)}
+        for n, one in enumerate([("Siri Lund", "2023-06-12"), ("Per Nes", "2012-10-29")])
+    ]
+    chosen = await select_answer_sentences("When was Siri Lund hired?", passages, local.reranker())
+    assert chosen == [(" ".join(record.format("Siri Lund", "2023-06-12").split()), "e0")]
 
 
 def page(number: int, section: str, text: str, title: str = "Manual") -> dict[str, object]:

@@ -10,6 +10,7 @@ const PARSER = new MarkdownIt("commonmark", { html: false }).enable(["table", "s
 const [BEGIN, END] = ["\u2e28", "\u2e29"]; // around a claim: punctuation to the parser, so that they change no emphasis
 const MARKS = new RegExp(`([${BEGIN}${END}])`, "u");
 const BLOCK_SIGNS = /^(?:\s|>|#{1,6}\s|[-*+]\s|\d{1,9}[.)]\s|\|)*/u; // signs that make a line a list item, a heading or a row
+const COMPUTED = "computed from the cited cells"; // the judge of a claim that begins with its figure, as in "36. Counted: …"
 const STRAY_SIGNS = /^\*\*(?=\S)|(?<=\S)\*\*$/u; // of bold words that went on in a sentence that was left out
 
 const ELEMENTS = {
@@ -33,9 +34,9 @@ function markClaims(text, claims) {
   const characters = [...text].map((sign) => ({ [BEGIN]: "((", [END]: "))" })[sign] ?? sign); // claims count characters, not UTF-16 units
   let position = 0;
   const pieces = [];
-  for (const { start, end } of claims) {
+  for (const { start, end, judge } of claims) {
     const claim = characters.slice(start, end).join("");
-    const signs = BLOCK_SIGNS.exec(claim)[0];
+    const signs = judge === COMPUTED ? "" : BLOCK_SIGNS.exec(claim)[0];
     const tail = /[\s|]*$/u.exec(claim.slice(signs.length))[0];
     pieces.push(characters.slice(position, start).join(""), signs, BEGIN, claim.slice(signs.length, claim.length - tail.length), END, tail);
     position = end;

@@ -17,6 +17,7 @@ from pypdf import PdfReader
 from local_emulator.chat_stub import ChatStub
 from local_emulator.model_service import ModelService
 from local_emulator.search_service.serving import serve_wsgi
+from rag_core.answering.computing.computed_answers import COMPUTED
 from rag_core.core.settings import Settings
 from tests import hosted, local
 from tests.browser.conftest import Open, call, index, run_service
@@ -468,6 +469,19 @@ def test_a_row_of_a_table_is_a_cell_by_cell_claim_with_its_verdict(open_page: Op
     expect(turn.locator("td .sentence.partial")).to_have_text(["P0730", "Incorrect Gear Ratio"])
     expect(turn.locator("td").last.get_by_role("button", name=re.compile("^Source 1"))).to_be_visible()
     expect(turn.locator(".doubts")).to_contain_text("not all of it")
+
+
+def test_a_figure_that_begins_a_computed_answer_is_no_number_of_a_list(open_page: Open, manual: str) -> None:
+    reply = call(manual, "POST", "api/rag/ask", query=QUESTION, pipeline="standard")
+    text = "36. Counted: rows with status cancelled."
+    claim = {**reply["claims"][0], "text": text, "start": 0, "end": len(text), "judge": COMPUTED}
+    body = stream(("done", {**reply, "answer": text, "claims": [claim]}))
+    page = open_page(manual)
+    page.goto("/rag/ask")
+    page.route("**/api/rag/ask", lambda route: route.fulfill(body=body, content_type="text/event-stream"), times=1)
+    turn = ask(page)
+    expect(turn.locator(".sentence")).to_have_text(text)
+    expect(turn.locator("ol")).to_have_count(0)
 
 
 REFUSAL = {"error": {"code": "llm_unavailable", "message": "the chat model does not answer", "retryable": True}}

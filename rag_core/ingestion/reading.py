@@ -6,7 +6,9 @@ It stands at the end of a document's `extractor`, which every store keeps with t
 import re
 
 # raise it where the same file would get other text, places, titles, entities or vectors than before
-READING_VERSION = 2  # 1, which was not recorded: entities and titles before 24 November 2026, pictures not read
+# 1, which was not recorded: entities and titles before 24 November 2026, pictures not read
+# 2: archives had the title of a file in them, and companies in the tables of Markdown came into its title
+READING_VERSION = 3
 _READING = re.compile(r", reading (\d{1,9})$")
 
 

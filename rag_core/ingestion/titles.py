@@ -31,11 +31,14 @@ _YEAR = re.compile(r"(?<![\d/.])(?:19|20)\d\d(?![\d/]|-\d)")  # unlike that of a
 def choose_title(upload: Upload, extraction: Extraction, source: str) -> str:
     """Return the given title, else the document's own or its first heading, completed from the cover; else a file name.
 
-    A heading that is a notice, such as "For immediate release", is passed over.
+    A heading that is a notice, such as "For immediate release", is passed over. An archive has the name of its file:
+    a heading of one of its files says nothing of the others.
     """
     if given := clean_text(upload.title or "").strip():
         return _shorten(given)
     stem = source.rpartition("/")[2].rpartition(".")[0]
+    if extraction.extractor == "zip":
+        return _shorten(clean_text(stem or source))
     headings = [strip_heading_marks(block) for block in extraction.blocks if block.kind == "heading"]
     candidates = [_shorten(clean_text(title)) for title in (extraction.title, *headings[:10])]
     stated = next((title for title in candidates if title and not _NOTICE.fullmatch(title)), "")
@@ -57,7 +60,7 @@ def _complete_title(stated: str, blocks: Sequence[Block]) -> str:
 
 
 def _read_cover(blocks: Sequence[Block]) -> str:
-    """Return the beginning of the first page, or of a document without pages; rows of tables are no cover."""
+    """Return the beginning of the first page, or of a document without pages; rows and Markdown's tables are no cover."""
     return "\n\n".join(_iterate_cover(blocks))
 
 
@@ -66,6 +69,8 @@ def _iterate_cover(blocks: Sequence[Block]) -> Iterator[str]:
     for block in blocks:
         if left <= 0 or block.kind == "row" or block.page not in (None, blocks[0].page):
             return
+        if block.kind == "table" and block.text.startswith("|"):
+            continue
         yield block.text[:left]
         left -= len(block.text)
 

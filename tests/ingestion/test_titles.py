@@ -61,3 +61,17 @@ def test_a_given_title_is_kept() -> None:
 def test_what_stands_behind_the_first_page_is_no_cover() -> None:
     blocks = (Block("Annual review", "heading", 1, 1, 1), Block("Acme Widgets, Inc.", "paragraph", 2, 2, 2))
     assert choose_title(Upload(), Extraction(blocks, 2, "pdf"), "x.pdf") == "Annual review"
+
+
+def test_an_archive_has_the_name_of_its_file() -> None:
+    """A citation of one of its files must not be shown under the heading of another."""
+    files = read(("heading", "# Visit to Acme"), ("heading", "Trade fair"))
+    archive = Extraction(files.blocks, 2, "zip")
+    assert choose_title(Upload(), archive, "/home/me/archive-2024.zip") == "archive-2024"
+
+
+def test_a_company_in_a_table_of_markdown_does_not_come_into_the_title() -> None:
+    rows = read(
+        ("heading", "# Examples"), ("table", "| file | licence |\n| --- | --- |\n| a.pdf | © Acme Corporation |")
+    )
+    assert choose_title(Upload(), rows, "README.md") == "Examples"

@@ -58,6 +58,9 @@ class Request(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
+EVENT_FIELDS = ("progress_id",)  # of a reply in events, which no agent gets: these are not described to one
+
+
 class _RequestSchemaGenerator(GenerateJsonSchema):
     """A generator that leaves null out of the schemas: null is accepted for an omitted field but not documented."""
 

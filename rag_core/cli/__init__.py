@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rag_core.cli.parser import build_parser
 from rag_core.core.errors import RagError
 
+_EXTRAS = {"pytrec_eval": "eval", "matplotlib": "eval"}  # that bring a module; most come with `local`
 __all__ = ["build_parser", "main"]
 
 
@@ -23,10 +24,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"rag: {error.message}", file=sys.stderr)
         return 2
     except ModuleNotFoundError as error:
-        print(
-            f"rag: {str(error.name).partition('.')[0]} is not installed: pip install 'azure-rag[local]'",
-            file=sys.stderr,
-        )
+        module = str(error.name).partition(".")[0]
+        extra = _EXTRAS.get(module, "local")
+        print(f"rag: {module} is not installed: pip install 'azure-rag[{extra}]'", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130

@@ -59,7 +59,9 @@ async def run_delete_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
 async def run_restore_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     """Restore a deleted document."""
     scope = Scope(arguments.workflow)
-    document_id = find_document_id(arguments.document, await rag.kit.index.store.list_deleted(scope))
+    document_id = find_document_id(
+        arguments.document, await rag.kit.index.store.list_deleted(scope), kind="deleted document"
+    )
     await rag.restore(document_id, scope=scope, run=run)
     print_json({"document_id": document_id, "done": "restored"}) if arguments.json else print(
         f"{document_id}: restored"

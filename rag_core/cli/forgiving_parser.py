@@ -4,10 +4,12 @@ import argparse
 import re
 import sys
 from collections.abc import Iterator
-from difflib import get_close_matches
 from typing import Any, NoReturn
 
-_OTHER_NAMES = {  # what other tools call our commands
+from rag_core.text.near_names import suggest_name
+
+_OTHER_NAMES = {  # what other tools call our commands, and what an option was called before
+    "--pipeline": "--preset",
     **dict.fromkeys(("list", "ls", "docs"), "documents"),
     **dict.fromkeys(("search", "find", "retrieve"), "query"),
     **dict.fromkeys(("add", "upload", "import"), "index"),
@@ -35,15 +37,14 @@ class ForgivingParser(argparse.ArgumentParser):
     def _suggest(self, message: str) -> str:
         given, known = self._find_mistake(message)
         meant = _OTHER_NAMES.get(given, "")
-        near = [meant] if meant in known else get_close_matches(given, known, n=1, cutoff=0.6) if given else []
-        return f"; did you mean {near[0]}?" if near else ""
+        return f"; did you mean {meant}?" if meant in known else suggest_name(given, known)
 
     def _find_mistake(self, message: str) -> tuple[str, list[str]]:
         """Return what was not understood, and what would be; "" for an error of another kind."""
         if choice := re.search(r"invalid choice: '([^']{1,100})' \(choose from ", message):
             return choice[1], re.findall(r"[\w-]+", message[choice.end() :])
         if option := re.search(r"unrecognized arguments: (--[\w-]+)", message):
-            return option[1], sorted(set(list_options(self)))
+            return option[1], sorted(set(list_options(self)) - {option[1]})
         return "", []
 
 

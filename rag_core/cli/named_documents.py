@@ -5,10 +5,11 @@ from pathlib import Path
 
 from rag_core.core.errors import InvalidRequest, NotFound
 from rag_core.core.model import Document
+from rag_core.text.near_names import suggest_name
 
 
-def find_document_id(name: str, documents: Sequence[Document]) -> str:
-    """Return the id of the single document with this id, source, path or title.
+def find_document_id(name: str, documents: Sequence[Document], *, kind: str = "document") -> str:
+    """Return the id of the single document with this id, source, path or title; `kind` names these in an error.
 
     Raises:
         NotFound: there is no such document.
@@ -24,7 +25,9 @@ def find_document_id(name: str, documents: Sequence[Document]) -> str:
         return ids[0]
     if ids:
         raise InvalidRequest("DOC", f"matches {len(ids)} documents: give one of the ids {', '.join(ids)}")
-    titles = ", ".join(document.title for document in documents[:10]) or "none: nothing is indexed here"
-    raise NotFound(
-        f"no document has this id, path or title; the documents are {titles}{' …' if documents[10:] else ''}"
-    )
+    if not documents:
+        raise NotFound(f"no {kind} has this id, path or title: there is none here")
+    titles = [document.title for document in documents]
+    listed = f"the {kind}s are {', '.join(titles[:10])}{' …' if titles[10:] else ''}"
+    names = [*titles, *(Path(document.source).name for document in documents)]
+    raise NotFound(f"no {kind} has this id, path or title; {suggest_name(name, names).removeprefix('; ') or listed}")

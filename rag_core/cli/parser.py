@@ -101,7 +101,7 @@ def _add_mcp_command(verbs: "_Commands") -> None:
 def _add_completion_command(verbs: "_Commands") -> None:
     """Add `rag completion`."""
     completion = verbs.add_parser("completion", help="print the script that completes commands and options in a shell")
-    completion.add_argument("shell", choices=("bash", "zsh", "fish", "powershell", "tcsh"))
+    completion.add_argument("shell", metavar="SHELL", choices=("bash", "zsh", "fish", "powershell", "tcsh"))
     completion.set_defaults(
         command=lambda arguments: service_commands.run_completion_command(arguments, build_parser())
     )

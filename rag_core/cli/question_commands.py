@@ -15,6 +15,7 @@ from rag_core.core.errors import InvalidRequest, RagError
 from rag_core.core.kit import Kit
 from rag_core.core.model import Scope, Turn
 from rag_core.core.run import Run
+from rag_core.text.near_names import suggest_name
 
 if TYPE_CHECKING:
     from rag_core.rag import RAG
@@ -138,7 +139,10 @@ async def run_facets_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     fields = await rag.kit.index.store.list_facet_fields(Scope(arguments.workflow))
     field = next((name for name in (arguments.field, f"metadata.{arguments.field}") if name in fields), None)
     if field is None:
-        raise InvalidRequest("field", f"must be one of {', '.join(fields) or '(none: nothing is indexed here)'}")
+        if not fields:
+            raise InvalidRequest("field", "cannot be counted: nothing is indexed here")
+        meant = suggest_name(arguments.field, (*fields, *(name.removeprefix("metadata.") for name in fields)))
+        raise InvalidRequest("field", f"must be one of {', '.join(fields)}{meant}")
     (facet,) = await rag.facets((field,), scope=arguments.workflow, limit=arguments.limit, run=run)
     print_json(facet) if arguments.json else terminal_output.print_facet(facet)
     return 0

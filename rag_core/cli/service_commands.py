@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ def run_serve_command(arguments: Namespace) -> int:
     add_app_root_to_path()
     from local_emulator import host
 
+    _require_free_port(arguments.host, arguments.port)
     if not arguments.azure:
         loaded = load_command_settings(arguments)
         key = None if arguments.host == LOOPBACK else _require_key(loaded, arguments.admin)
@@ -40,6 +42,16 @@ def run_serve_command(arguments: Namespace) -> int:
         print(azure.describe_addresses(emulated), flush=True)
         host.serve_until_interrupted(emulated, port=arguments.port, admin=arguments.admin)
     return 0
+
+
+def _require_free_port(host: str, port: int) -> None:
+    """Raise InvalidRequest where no server can listen: the port is in use, reserved, or the address is not ours."""
+    try:
+        socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
+    except OSError as error:
+        reason = str(error.strerror).partition(" (")[0]
+        message = f"{port} at {host} cannot be served on ({reason}): name another, or 0 for a free one"
+        raise InvalidRequest("--port", message) from None
 
 
 def _require_key(settings: Settings, admin: bool) -> str:

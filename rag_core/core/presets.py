@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 from rag_core.core.errors import InvalidRequest
 from rag_core.core.model import Filter, Scope, SearchType, Turn
+from rag_core.text.near_names import suggest_name
 
 NumberRange = tuple[int, int] | tuple[float, float]  # the least and the greatest value: of a count, or of a fraction
 
@@ -306,7 +307,7 @@ def resolve_preset(name: str, **overrides: Any) -> Preset:
     """
     name = find_preset_name(name)
     if name not in PRESETS:
-        raise InvalidRequest("preset", f"must be one of {', '.join(PRESET_NAMES)}")
+        raise InvalidRequest("preset", f"must be one of {', '.join(PRESET_NAMES)}{suggest_name(name, PRESET_NAMES)}")
     for number, value in overrides.items():
         _validate_preset_number(number, value, PRESETS[name])
     return _adapt_to_search_type(PRESETS[name].override(**overrides))

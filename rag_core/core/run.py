@@ -176,8 +176,8 @@ class Run:
         return result, notes
 
     def keep_notes(self, notes: Notes) -> None:
-        """Add the warnings and techniques of a trial to the run's."""
-        self.warnings += notes.warnings
+        """Add the warnings and techniques of a trial to the run's, a warning that it has once."""
+        self.warnings += [warning for warning in notes.warnings if warning not in self.warnings]
         self.techniques |= notes.techniques
 
     def tell(self, event: str, value: Any) -> None:

@@ -60,7 +60,7 @@ def _complete_title(stated: str, blocks: Sequence[Block]) -> str:
 
 
 def _read_cover(blocks: Sequence[Block]) -> str:
-    """Return the beginning of the first page, or of a document without pages; rows and Markdown's tables are no cover."""
+    """Return the beginning of the first page, or of a document without pages; rows and tables of Markdown are none."""
     return "\n\n".join(_iterate_cover(blocks))
 
 

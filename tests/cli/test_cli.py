@@ -2,6 +2,7 @@
 
 import io
 import json
+import socket
 import subprocess
 import sys
 import time
@@ -276,6 +277,8 @@ def test_facets_counts_the_values_of_a_field(here: list[str], capsys: pytest.Cap
     assert "P0700" in out
     assert main(["facets", *here, "colour"]) == 2
     assert "field must be one of " in capsys.readouterr().err
+    assert main(["facets", *here, "dct"]) == 2
+    assert capsys.readouterr().err.endswith("; did you mean dtc?\n")
 
 
 def test_graph_shows_what_stands_together(here: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -381,6 +384,14 @@ def test_a_wrong_argument_is_one_line_and_no_traceback(
     err = capsys.readouterr().err
     assert err.startswith("rag: ")
     assert err.count("\n") == 1
+
+
+def test_a_port_in_use_is_refused_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert main(["serve", "--port", str(port)]) == 2
+    expected = f"rag: --port {port} at 127.0.0.1 cannot be served on (Address already in use): name another"
+    assert capsys.readouterr().err.startswith(expected)
 
 
 @pytest.mark.parametrize(
@@ -521,9 +532,17 @@ def test_setup_makes_the_folder_of_the_embedded_store(tmp_path: Path, capsys: py
     assert folder.is_dir()
 
 
-def test_a_library_that_is_not_installed_is_named() -> None:
-    """A machine with the deployed app's requirements only has no rich."""
-    without = "import sys; sys.modules['rich.console'] = None; from rag_core.cli import main; sys.exit(main(['log']))"
+@pytest.mark.parametrize(
+    ("module", "command", "named"),
+    [
+        ("rich.console", "log", "rich is not installed: pip install 'azure-rag[local]'"),
+        ("pytrec_eval", "eval compare . standard pages", "pytrec_eval is not installed: pip install 'azure-rag[eval]'"),
+    ],
+)
+def test_a_library_that_is_not_installed_is_named(module: str, command: str, named: str) -> None:
+    """With what brings it: the deployed app's requirements have no rich, and `make install-demo` measures nothing."""
+    call = f"from rag_core.cli import main; sys.exit(main({command.split()}))"
+    without = f"import sys; sys.modules['{module}'] = None; {call}"
     done = subprocess.run([sys.executable, "-c", without], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert done.stderr == "rag: rich is not installed: pip install 'azure-rag[local]'\n"
+    assert done.stderr == f"rag: {named}\n"

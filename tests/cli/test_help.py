@@ -58,6 +58,7 @@ def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) 
         (["indx", "manual.pdf"], "index"),
         (["ask", "--workflw", "garage", "x"], "--workflow"),
         (["ask", "--style", "number", "x"], "numbers"),
+        (["ask", "--pipeline", "standard", "x"], "--preset"),  # as it was called, and as rag query still has it
         (["eval", "gaet"], "gate"),
         (["completion", "bsh"], "bash"),
         (["list"], "documents"),  # which no letters lead to

@@ -142,6 +142,19 @@ async def test_the_notes_of_a_trial_are_the_runs_only_once_they_are_kept() -> No
     assert run.techniques == {"answer": "tried"}
 
 
+async def test_a_warning_of_two_trials_is_told_once() -> None:
+    """Both search with the same question, and the model warns of its language each time."""
+    run = Run()
+
+    async def warn() -> None:
+        run.warn("language_unread", "the question looks German")
+
+    for _ in range(2):
+        _, notes = await run.try_out(warn())
+        run.keep_notes(notes)
+    assert [warning.code for warning in run.warnings] == ["language_unread"]
+
+
 async def test_a_trial_that_fails_leaves_its_notes() -> None:
     run = Run()
     with pytest.raises(Conflict):

@@ -40,6 +40,11 @@ def test_the_server_is_the_one_that_was_asked(client: Client, described: Any) ->
     assert (whole["openapi"], whole["servers"]) == ("3.1.0", [{"url": "http://localhost:9"}])
 
 
+def test_agents_are_not_offered_the_events_of_an_answer(described: Any) -> None:
+    """No agent gets a reply in events, so the field that names them is left out."""
+    assert "progress_id" not in json.dumps(described)
+
+
 def test_agents_are_offered_what_only_reads(described: Any) -> None:
     offered = {path.removeprefix("/"): list(methods) for path, methods in described["paths"].items()}
     reading = {route.path for route in ROUTES if route.tool_hints and route.tool_hints["readOnlyHint"]}

@@ -74,7 +74,16 @@ def test_a_deleted_document_can_still_be_purged(data: list[str], capsys: pytest.
     assert capsys.readouterr().out.endswith(": purged\n")
     for again in (["restore"], ["delete"], ["delete", "--purge"]):
         assert main([*again, *data, "Valves"]) == 2
-    assert "no document has this id, path or title" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "no deleted document has this id, path or title: there is none here" in told
+    assert "no document has this id, path or title: there is none here" in told
+
+
+def test_a_title_with_a_slip_is_told_which_was_meant(data: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["summary", *data, "Vavles"]) == 2
+    assert capsys.readouterr().err == "rag: no document has this id, path or title; did you mean Valves?\n"
+    assert main(["summary", *data, "Something else"]) == 2
+    assert "; the documents are Valves" in capsys.readouterr().err
 
 
 def test_a_purge_forgets_the_answers_that_quote_the_document(data: list[str]) -> None:

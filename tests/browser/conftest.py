@@ -62,10 +62,15 @@ Open = Callable[..., Page]
 CONTEXTS: defaultdict[str, list[BrowserContext]] = defaultdict(list)  # by the address of their service
 
 
+def find_chromium() -> str | None:
+    """Return the path of Debian's Chromium: without windows, which takes a quarter of the CPU, if there."""
+    return shutil.which("chromium-headless-shell") or shutil.which("chromium")
+
+
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
-    """Debian's Chromium, the one without windows if there is one. Without any the tests skip, in CI they fail."""
-    path = shutil.which("chromium-headless-shell") or shutil.which("chromium")  # a page takes a quarter of the CPU
+    """Debian's Chromium. Without any the tests skip, in CI they fail."""
+    path = find_chromium()
     if path is None:
         (pytest.fail if os.environ.get(REQUIRED) else pytest.skip)(
             "Chromium is not installed: apt-get install chromium-headless-shell"

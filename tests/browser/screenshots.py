@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from local_emulator.host import run_service
 from rag_core.core.settings import Settings
-from tests.browser.conftest import EXAMPLES, QUIET, WAIT_MS, asked, call, index
+from tests.browser.conftest import EXAMPLES, QUIET, WAIT_MS, asked, call, find_chromium, index
 
 PICTURES = EXAMPLES.parent / "docs" / "pictures"
 WIDE, NARROW = 1200, 360
@@ -82,7 +82,7 @@ def draw(shots: Sequence[Shot], folder: Path) -> None:
         sync_playwright() as playwright,
     ):
         furnish(url)
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=QUIET.split())
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=QUIET.split())
         for shot in shots:
             picture = optimised(taken(shot, url, browser))
             path = folder / f"workbench-{shot.name}.png"

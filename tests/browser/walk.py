@@ -25,7 +25,7 @@ from local_emulator.model_service import ModelService
 from local_emulator.search_service.serving import serve_wsgi
 from rag_core.core.settings import Settings
 from tests import hosted, local
-from tests.browser.conftest import QUIET, WAIT_MS
+from tests.browser.conftest import QUIET, WAIT_MS, find_chromium
 from tests.browser.test_ask import ask
 from tests.browser.walk_files import NOTICE, write_walk_files
 from tests.ingestion.pictures import make_picture
@@ -187,7 +187,7 @@ def run_walks(folder: Path, browser: Browser) -> list[str]:
 if __name__ == "__main__":
     (target := Path(sys.argv[1])).mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=QUIET.split())
+        chromium = playwright.chromium.launch(executable_path=find_chromium(), args=QUIET.split())
         try:
             print(
                 "\n".join(run_walks(target.resolve(), chromium))

@@ -147,6 +147,7 @@ async def test_nothing_found_is_unknown_with_a_reason() -> None:
     nothing = query("xylophone", "standard", search_type="keyword")
     answer = await ask(nothing, kit(await filled(*MANUAL), llm=llm), run, pipeline="standard")
     assert (answer.status, answer.evidence, answer.confidence.value) == ("unknown", (), 0)
+    assert answer.text == "I don't know: no passage was found."
     assert [w.code for w in run.warnings] == ["no_results"]
     assert llm.prompts == []
 

@@ -49,6 +49,7 @@ from rag_core.retrieval.extractive_answers import get_least_answerability
 MIN_ANSWERED = 0.9  # probability from which the small model is believed that a condition is met in other words
 COMPUTING_TIMEOUT_S = 10.0  # reading the tables of a few documents takes milliseconds
 REFUSAL_TEXT = "I don't know: what was found does not state the answer."
+NOTHING_FOUND_TEXT = "I don't know: no passage was found."
 DEFAULT_GENERATION = GenerationOptions()
 
 
@@ -320,7 +321,7 @@ def _build_answer(
         run.warn("low_confidence", doubt)
         verified, confidence = (), compute_confidence(query_text, answer_draft.certainty, (), (), quoted=True)
     return Answer(
-        text=join_claims(verified) or REFUSAL_TEXT,
+        text=join_claims(verified) or (REFUSAL_TEXT if evidence else NOTHING_FOUND_TEXT),
         status="answered" if verified else "unknown",
         origin="extractive" if answer_draft.local else "model",
         claims=tuple(verified),

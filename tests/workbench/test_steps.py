@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from rag_core.answering.answer import REFUSAL_TEXT
+from rag_core.answering.answer import NOTHING_FOUND_TEXT
 from rag_core.composition import assembly, model_assembly
 from rag_core.core.errors import Conflict, InvalidRequest, NotFound, Unavailable, UnsupportedScript
 from rag_core.core.index import Index
@@ -481,7 +481,7 @@ async def test_nothing_retrieved_is_answered_by_not_knowing() -> None:
     query = await retrieval_steps.consolidate_saved_query((await retrieved(at)).id, again(at))
     result = await augmentation_step.answer_saved_query(query.id, 5, again(at))
     assert (query.retrieved_context, query.clean_retrieval_context) == ((), ())
-    assert (result.response_text, result.details["claims"]) == (REFUSAL_TEXT, [])
+    assert (result.response_text, result.details["claims"]) == (NOTHING_FOUND_TEXT, [])
     assert [prompt.task for prompt in llm.prompts] == ["query_expansion"]
     await at.kit.close()
 

@@ -23,7 +23,6 @@ from rag_core.ingestion.extract.pdf.picture_pages import is_picture_page
 from rag_core.ingestion.extract.pdf.structure import Outline, PdfPage
 from rag_core.ingestion.extract.reading_time import report_pages
 
-_MAX_LISTED_PAGES = 10  # of which each has a note of its own
 _CUT_OFF_NOTE = "the end of the file is missing: its pages were read as far as they are there"
 _BLANK_PAGES_MESSAGE = "the PDF's pages are blank or damaged: open it in a viewer and print it again"
 
@@ -135,9 +134,7 @@ def _describe_findings(findings: _PageFindings, page_count: int, has_furniture: 
     if findings.undrawn_pages:
         pages = list_pages(findings.undrawn_pages)
         yield f"{pages} of {page_count} in a font that the file does not hold: covered text cannot be told there"
-    for number, chars in list(findings.hidden_chars_by_page.items())[:_MAX_LISTED_PAGES]:
-        yield f"page {number}: {chars} characters of hidden text were left out"
-    if further := list(findings.hidden_chars_by_page.values())[_MAX_LISTED_PAGES:]:
-        yield f"{len(further)} more pages: {sum(further)} characters of hidden text were left out"
+    if hidden := findings.hidden_chars_by_page:
+        yield f"{list_pages(list(hidden))}: {sum(hidden.values())} characters of hidden text were left out"
     if has_furniture:
         yield "headers, footers and page numbers that stand on most pages were left out"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
-from rag_core.core.telemetry import describe_current_span
+from rag_core.core.telemetry import describe_current_span, is_imported
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import Counter, Histogram
@@ -34,6 +34,8 @@ def _get_counter(name: str, unit: str, description: str) -> "Counter":
 
 def record_request(method: str, route: str, status: int, elapsed_s: float, run: "Run | None") -> None:
     """Record a request by route, status and failure, and of its run the steps in seconds and the degradations."""
+    if not is_imported("opentelemetry.metrics"):
+        return  # nobody has installed a meter provider
     attributes: dict[str, AttributeValue] = {"http.request.method": method, "http.route": route}
     attributes["http.response.status_code"] = status
     if failure := find_request_failure(status, run):

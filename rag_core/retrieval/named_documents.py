@@ -72,14 +72,23 @@ def _weigh_names(query_text: str, found: Ranking) -> dict[str, float]:
     """Return the weight, 0..1, of each name that is not in the question and that the best passages have."""
     if len({hit.chunk.document_id for hit in found}) == 1:
         return {}
-    asked, best = _join_words(query_text), [_join_words(hit.chunk.content) for hit in found[:NAMING_PASSAGES]]
     titles = {hit.chunk.document_id: _list_names(hit.chunk.title) for hit in found}
-    names = {n for of in titles.values() for n in of if n not in asked and any(n in text for text in best)}
+    best_contents = [hit.chunk.content.casefold() for hit in found[:NAMING_PASSAGES]]
+    possible = {n for of in titles.values() for n in of if any(_has_words(n, content) for content in best_contents)}
+    if not possible:
+        return {}
+    asked, best = _join_words(query_text), list(map(_join_words, best_contents))
+    names = {n for n in possible if n not in asked and any(n in text for text in best)}
     if not names:
         return {}
     texts = [_join_words(hit.chunk.content) for hit in found]
     in_texts, in_titles = _compute_rarities(names, texts), _compute_rarities(names, list(map("".join, titles.values())))
     return {name: in_texts[name] * in_titles[name] for name in names}
+
+
+def _has_words(name: str, content: str) -> bool:
+    """Return whether each word of a name stands somewhere in the case-folded content, as it must where the name does."""
+    return all(word in content for word in name.split())
 
 
 def _compute_rarities(names: set[str], texts: Sequence[str]) -> dict[str, float]:

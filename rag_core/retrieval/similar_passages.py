@@ -60,7 +60,9 @@ def _split_by_document(ranking: Ranking) -> Iterable[list[Hit]]:
     return hits.values()
 
 
-def _group_texts(hits: Iterable[Hit]) -> list[list[Hit]]:
+def _group_texts(hits: Sequence[Hit]) -> list[list[Hit]]:
+    if len(hits) == 1:
+        return [[hits[0]]]
     groups: dict[object, list[Hit]] = {}
     for hit in hits:
         is_short = len(hit.chunk.content) <= MAX_REPEATED_CHARS
@@ -70,6 +72,8 @@ def _group_texts(hits: Iterable[Hit]) -> list[list[Hit]]:
 
 def _group_rows(query_text: str, rows: Sequence[tuple[Hit, Mapping[str, str]]]) -> list[list[Hit]]:
     """Compare each row with the best of each group that it may belong to."""
+    if not rows:
+        return []
     asked, codes = _find_words(query_text) - QUESTION_STOP_WORDS, find_codes(query_text)
     read = [(hit, _read_row("\n".join(cells.values()), asked, codes)) for hit, cells in rows]
     own_words = _find_own_words(row for _, row in read)

@@ -6,6 +6,7 @@ import json
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar, overload
 
 import apsw
@@ -31,6 +32,7 @@ from rag_core.stores.embedded.row_checksums import (
 )
 
 CHANGE_COUNT_VERSION = 3  # of the schema
+KEPT_CHUNKS = 256  # parsed, of those read last: some 10 MB where each has the spans of a page of a PDF
 SQLITE_SYNCHRONOUS_NAMES = ("off", "normal", "full", "extra")
 
 T = TypeVar("T")
@@ -337,6 +339,7 @@ def _document_from_sqlite_row(workflow: str, *columns: Any) -> Document:
     )  # fmt: skip
 
 
+@lru_cache(maxsize=KEPT_CHUNKS)  # of the same columns the same chunk, whose spans and entities are read once
 def _chunk_from_sqlite_row(*columns: Any) -> Chunk:
     (id, document_id, ordinal, content, title, source, content_hash, spans, parent_id) = columns[:9]
     heading_path, summary, entities, metadata = columns[9:]

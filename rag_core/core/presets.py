@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, get_args
 
@@ -310,6 +311,11 @@ def resolve_preset(name: str, **overrides: Any) -> Preset:
         raise InvalidRequest("preset", f"must be one of {', '.join(PRESET_NAMES)}{suggest_name(name, PRESET_NAMES)}")
     for number, value in overrides.items():
         _validate_preset_number(number, value, PRESETS[name])
+    return _override_preset(name, **overrides)
+
+
+@lru_cache(maxsize=256, typed=True)  # a request asks twice, and most requests ask for the same
+def _override_preset(name: str, **overrides: str | int | float) -> Preset:
     return _adapt_to_search_type(PRESETS[name].override(**overrides))
 
 

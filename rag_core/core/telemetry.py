@@ -32,7 +32,7 @@ _UNRECORDED: "AbstractContextManager[Span]" = nullcontext(cast("Span", _Unrecord
 
 
 def is_imported(module_name: str) -> bool:
-    """Return whether somebody has imported the module of OpenTelemetry, without which nobody has installed a provider."""
+    """Return whether somebody has imported a module of OpenTelemetry: without it nobody has installed a provider."""
     return module_name in sys.modules
 
 
@@ -46,9 +46,7 @@ def _get_recording_tracer() -> "Tracer | None":
     return None if isinstance(tracer, trace.ProxyTracer | trace.NoOpTracer) else tracer
 
 
-def trace_span(
-    name: str, attributes: SpanAttributes, *, kind: SpanKind = "INTERNAL"
-) -> "AbstractContextManager[Span]":
+def trace_span(name: str, attributes: SpanAttributes, *, kind: SpanKind = "INTERNAL") -> "AbstractContextManager[Span]":
     """Trace the block as a span, a child of the current one.
 
     Of an error only the code is recorded: a vendor's message may quote the prompt.
@@ -57,9 +55,7 @@ def trace_span(
     return _UNRECORDED if tracer is None else _start_span(tracer, name, attributes, kind)
 
 
-def trace_request(
-    name: str, attributes: SpanAttributes, headers: Mapping[str, str]
-) -> "AbstractContextManager[Span]":
+def trace_request(name: str, attributes: SpanAttributes, headers: Mapping[str, str]) -> "AbstractContextManager[Span]":
     """Trace the block as the root span of a request, to which every step within it belongs.
 
     The caller ends it by `end_request_span`, which may be after the block; an error of the block ends it too.

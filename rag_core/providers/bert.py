@@ -1,18 +1,19 @@
-"""A BERT-shaped ONNX model in a folder: its tokenizer and session, loaded on first use and shared by all threads."""
+"""A BERT-shaped ONNX model in a folder: its tokenizer and session, loaded on first use and shared by all threads.
+
+The libraries that run it are imported with it: a question by words alone does without.
+"""
 
 import asyncio
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import onnxruntime
-from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
-from tokenizers import Tokenizer
 
 from rag_core.core.errors import Misconfigured, Unavailable
 from rag_core.core.foreign_failures import ForeignFailures
@@ -24,10 +25,14 @@ R = TypeVar("R")
 SLOW_FUSIONS = ("SkipLayerNormFusion",)  # ONNX Runtime's fused kernel takes ten times as long as its two parts
 MAX_SEQUENCE_TOKENS = 512  # the size of BERT's position table, special tokens included
 
-ONNX_RUNTIME_ERRORS: tuple[type[Exception], ...] = tuple(  # onnxruntime's errors have no common parent
-    kind for kind in vars(ort_errors).values() if isinstance(kind, type) and issubclass(kind, Exception)
-)
-MODEL_LOAD_ERRORS: tuple[type[Exception], ...] = (*ONNX_RUNTIME_ERRORS, ValueError)
+
+@cache
+def list_onnx_runtime_errors() -> tuple[type[Exception], ...]:
+    """Return the classes of ONNX Runtime's errors, which have no common parent."""
+    from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
+
+    kinds = vars(ort_errors).values()
+    return tuple(kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Exception))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +92,7 @@ class BertModel:
         try:
             known = {name: value for name, value in inputs.items() if name in loaded.inputs}
             output: npt.NDArray[np.float32] = loaded.session.run(None, known)[0][0]
-        except ONNX_RUNTIME_ERRORS as error:
+        except list_onnx_runtime_errors() as error:
             raise Unavailable(f"the model {self.folder.name} failed: {type(error).__name__}") from error
         return output
 
@@ -114,6 +119,8 @@ def load_onnx_session(model_file: Path, model_name: str, *, weights_folder: Path
     Raises:
         Misconfigured: the file is damaged.
     """
+    import onnxruntime
+
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # costs 4 times the CPU on 2 cores
@@ -126,7 +133,7 @@ def load_onnx_session(model_file: Path, model_name: str, *, weights_folder: Path
             providers=["CPUExecutionProvider"],
             disabled_optimizers=SLOW_FUSIONS,
         )
-    except MODEL_LOAD_ERRORS as error:
+    except (*list_onnx_runtime_errors(), ValueError) as error:
         raise _make_load_error(model_name, error) from error
 
 
@@ -142,6 +149,7 @@ def compute_probabilities(logits: npt.ArrayLike) -> npt.NDArray[np.float64]:
 
 def parse_tokenizer(data: bytes, model_name: str) -> Any:
     """Return the tokenizer of a tokenizer.json, which neither truncates nor pads. Raises Misconfigured."""
+    from tokenizers import Tokenizer
 
     def translate(failure: BaseException) -> Misconfigured | None:
         is_damage = type(failure) is Exception or isinstance(failure, ValueError)  # tokenizers raises no other class

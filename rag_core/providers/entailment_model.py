@@ -15,8 +15,8 @@ from rag_core.core.errors import Misconfigured, Unavailable
 from rag_core.core.model import Judgement
 from rag_core.core.ports import ClaimToJudge
 from rag_core.providers.bert import (
-    ONNX_RUNTIME_ERRORS,
     compute_probabilities,
+    list_onnx_runtime_errors,
     load_onnx_session,
     map_on_threads,
     parse_tokenizer,
@@ -146,7 +146,7 @@ class EntailmentModel:
         inputs = {name: np.array([values[name]], dtype=kind) for name, kind in loaded.inputs}
         try:
             logits = np.asarray(loaded.session.run(None, inputs)[0], dtype=np.float64)
-        except ONNX_RUNTIME_ERRORS as error:
+        except list_onnx_runtime_errors() as error:
             raise Unavailable(f"the {self.name} failed: {type(error).__name__}") from error
         labels = self._folder.labels
         if logits.shape != (1, labels.count):

@@ -87,7 +87,7 @@ def _weigh_names(query_text: str, found: Ranking) -> dict[str, float]:
 
 
 def _has_words(name: str, content: str) -> bool:
-    """Return whether each word of a name stands somewhere in the case-folded content, as it must where the name does."""
+    """Return whether each word of a name stands in the case-folded content, as it must where the name does."""
     return all(word in content for word in name.split())
 
 

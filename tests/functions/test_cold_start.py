@@ -82,6 +82,14 @@ def test_a_first_search_loads_neither_answering_nor_indexing() -> None:
     assert sorted(m for m in modules if m.startswith(UNUSED_BY_A_SEARCH)) == []
 
 
+def test_a_first_search_by_words_loads_no_model_and_no_tracing() -> None:
+    search = "rag_core.RAG().search('what?', preset='pages', search_type='keyword')"
+    modules = loaded_by(f"import asyncio, functions.consult, rag_core; asyncio.run({search})")
+    assert "rag_core.stores.embedded.search" in modules
+    unused = ("onnxruntime.", "tokenizers.", "opentelemetry.")
+    assert sorted(m for m in modules if m.startswith(unused)) == []
+
+
 def test_the_parts_that_type_checkers_read_are_those_that_python_imports() -> None:
     tree = ast.parse((ROOT / "rag_core" / "parts.py").read_text("utf-8"))
     (checked,) = (node for node in tree.body if isinstance(node, ast.If))

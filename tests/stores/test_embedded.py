@@ -17,7 +17,15 @@ from rag_core.core.errors import Misconfigured, StorageFull, Unavailable
 from rag_core.core.json_codec import span_from_json_array
 from rag_core.core.model import Chunk, Document, Entity, Scope, Span
 from rag_core.core.ports import Probe
-from rag_core.stores.embedded import EmbeddedStore, database, lexical_index, records, search, vector_index
+from rag_core.stores.embedded import (
+    EmbeddedStore,
+    database,
+    lexical_index,
+    parsed_chunks,
+    records,
+    search,
+    vector_index,
+)
 from tests.faults import child_writer
 from tests.stores.sample import SCOPE, bare, find, ids, put, vector
 
@@ -83,8 +91,9 @@ async def test_of_a_hit_spans_and_entities_are_read_when_they_are_asked_for(monk
     chunk = Chunk("manual#0", "manual", 0, "P0700 oil", "", "", "", spans, entities=entities)
     await store.replace_document(document, [chunk], [None], SCOPE, space="")
     await find(store, "oil", how="words")  # builds the word index, for which all is read
+    parsed_chunks.forget_kept_chunks()
     monkeypatch.setattr(
-        records, "span_from_json_array", lambda values: read.append("span") or span_from_json_array(values)
+        parsed_chunks, "span_from_json_array", lambda values: read.append("span") or span_from_json_array(values)
     )
     [hit] = await find(store, "oil", how="words")
     assert read == []
@@ -93,10 +102,22 @@ async def test_of_a_hit_spans_and_entities_are_read_when_they_are_asked_for(monk
     assert read == ["span", "span"]
     assert (list(found.spans), found.spans[1:], len(found.spans)) == (list(spans), spans[1:], 2)
     assert (repr(found), hash(found.entities)) == (repr(chunk), hash(entities))
+    [again] = await find(store, "oil", how="words")
+    assert again.chunk.spans[0].page == 2
+    assert read == ["span", "span"]  # what was parsed is kept, until a purge
+
+
+async def test_a_purge_forgets_the_chunks_that_were_parsed() -> None:
+    store = EmbeddedStore(None)
+    await put(store, "manual", ["the pump"])
+    await find(store, "pump", how="words")
+    assert parsed_chunks.chunk_from_sqlite_row.cache_info().currsize
+    await store.purge("manual", SCOPE)
+    assert not parsed_chunks.chunk_from_sqlite_row.cache_info().currsize
 
 
 async def test_a_damaged_column_of_a_hit_is_told_as_damage() -> None:
-    damaged = records._read_later("[[1,", span_from_json_array)
+    damaged = parsed_chunks._read_later("[[1,", span_from_json_array)
     with pytest.raises(Misconfigured, match="damaged"):
         list(damaged)
 

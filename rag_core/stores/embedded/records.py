@@ -4,17 +4,14 @@
 
 import json
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
-from typing import Any, NamedTuple, TypeVar, overload
+from typing import Any, NamedTuple, TypeVar
 
 import apsw
 
 from rag_core.core.json_codec import (
-    entity_from_json_array,
     entity_to_json_array,
-    span_from_json_array,
     span_to_json_array,
 )
 from rag_core.core.model import Chunk, Document, Vector
@@ -22,8 +19,8 @@ from rag_core.core.ports import StoreDescription
 from rag_core.stores.access import list_document_readers
 from rag_core.stores.document_rules import EmbeddingSpace
 from rag_core.stores.embedded.change_mark import ChangeMark
-from rag_core.stores.embedded.database import translate_apsw_errors
 from rag_core.stores.embedded.filters import SqliteCondition, collect_stored_field_values
+from rag_core.stores.embedded.parsed_chunks import chunk_from_sqlite_row
 from rag_core.stores.embedded.row_checksums import (
     CHECKED_COLUMNS,
     CHUNK_COLUMNS,
@@ -32,7 +29,6 @@ from rag_core.stores.embedded.row_checksums import (
 )
 
 CHANGE_COUNT_VERSION = 3  # of the schema
-KEPT_CHUNKS = 256  # parsed, of those read last: some 10 MB where each has the spans of a page of a PDF
 SQLITE_SYNCHRONOUS_NAMES = ("off", "normal", "full", "extra")
 
 T = TypeVar("T")
@@ -138,7 +134,7 @@ def load_documents_by_version(db: apsw.Connection, name: str, where: SqliteCondi
 def load_chunks_by_row(db: apsw.Connection, where: SqliteCondition, tail: str = "") -> dict[int, Chunk]:
     """Load the chunks that meet the condition, by row; `tail` is SQL that orders and limits them."""
     rows = db.execute(f"select row, {CHUNK_COLUMNS} from chunks where {where.sql} {tail}", where.values)
-    return {row: _chunk_from_sqlite_row(*columns) for row, *columns in rows}
+    return {row: chunk_from_sqlite_row(*columns) for row, *columns in rows}
 
 
 def build_sqlite_membership_condition(column: str, values: Sequence[int | str]) -> SqliteCondition:
@@ -161,7 +157,7 @@ def load_deleted_chunks(db: apsw.Connection, version: int) -> tuple[list[Chunk],
     """Load the chunks of a deleted version, in order, and for each its vector or None."""
     sql = f"select vector, {CHUNK_COLUMNS} from deleted_chunks where version = ? order by ordinal, id"
     rows = list(db.execute(sql, (version,)))
-    return [_chunk_from_sqlite_row(*columns) for _, *columns in rows], [
+    return [chunk_from_sqlite_row(*columns) for _, *columns in rows], [
         array("f", vector) if vector else None for vector, *_ in rows
     ]
 
@@ -337,62 +333,6 @@ def _document_from_sqlite_row(workflow: str, *columns: Any) -> Document:
         id, workflow, title, source, content_hash, extractor, pages, summary, user_id,
         tuple(json.loads(groups)), json.loads(metadata),
     )  # fmt: skip
-
-
-@lru_cache(maxsize=KEPT_CHUNKS)  # of the same columns the same chunk, whose spans and entities are read once
-def _chunk_from_sqlite_row(*columns: Any) -> Chunk:
-    (id, document_id, ordinal, content, title, source, content_hash, spans, parent_id) = columns[:9]
-    heading_path, summary, entities, metadata = columns[9:]
-    return Chunk(
-        id, document_id, ordinal, content, title, source, content_hash, _read_later(spans, span_from_json_array),
-        parent_id, () if heading_path == "[]" else tuple(json.loads(heading_path)), summary,
-        _read_later(entities, entity_from_json_array), {} if metadata == "{}" else json.loads(metadata),
-    )  # fmt: skip
-
-
-class _ReadLater(Sequence[T]):
-    """The items of a column with a JSON array, read when first asked for; it equals the tuple of them.
-
-    A search reads more chunks than it returns, and spans and entities were most of the time of reading them.
-    """
-
-    __slots__ = ("_items", "_read_item", "_text")
-
-    def __init__(self, text: str, read_item: Callable[[Any], T]) -> None:
-        self._text, self._read_item = text, read_item
-        self._items: tuple[T, ...] | None = None
-
-    def _read(self) -> tuple[T, ...]:
-        if self._items is None:
-            with translate_apsw_errors():  # of a damaged text, as where it is read
-                self._items = tuple(map(self._read_item, json.loads(self._text)))
-        return self._items
-
-    @overload
-    def __getitem__(self, index: int) -> T: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[T, ...]: ...
-    def __getitem__(self, index: int | slice) -> T | tuple[T, ...]:
-        return self._read()[index]
-
-    def __len__(self) -> int:
-        return len(self._read())
-
-    def __iter__(self) -> Iterator[T]:
-        return iter(self._read())
-
-    def __eq__(self, other: object) -> bool:
-        return self._read() == (other._read() if isinstance(other, _ReadLater) else other)
-
-    def __hash__(self) -> int:
-        return hash(self._read())
-
-    def __repr__(self) -> str:
-        return repr(self._read())
-
-
-def _read_later(text: str, read_item: Callable[[Any], T]) -> Sequence[T]:
-    return () if text == "[]" else _ReadLater(text, read_item)
 
 
 def _repeat_placeholder(count: int) -> str:

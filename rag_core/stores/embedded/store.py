@@ -19,6 +19,7 @@ from rag_core.stores.embedded.change_mark import ChangeMark, write_change_mark
 from rag_core.stores.embedded.database import DAMAGE_CODE, IndexDatabase
 from rag_core.stores.embedded.disk_reserve import give_up_disk_reserve, make_disk_reserve
 from rag_core.stores.embedded.open_index import OpenIndex, open_index, open_salvaged_index
+from rag_core.stores.embedded.parsed_chunks import forget_kept_chunks
 from rag_core.stores.embedded.records import WorkflowState
 from rag_core.stores.embedded.search import EmbeddedSearch
 
@@ -231,6 +232,7 @@ class EmbeddedStore:
             search.update_lexical_index(workflow_id)
 
     def _erase_purged_text(self, workflow: WorkflowState) -> None:
+        forget_kept_chunks()
         database, search = self._get_database_and_search()
         search.remove_lexical_index_files(workflow)
         try:

@@ -113,8 +113,12 @@ async def map_on_threads(executor: ThreadPoolExecutor, function: Callable[[T], R
     return await asyncio.gather(*(loop.run_in_executor(executor, function, item) for item in items))
 
 
-def load_onnx_session(model_file: Path, model_name: str, *, weights_folder: Path | None = None) -> Any:
+def load_onnx_session(
+    model_file: Path, model_name: str, *, weights_folder: Path | None = None, is_optimized: bool = False
+) -> Any:
     """Open an ONNX model on the CPU, on the thread that calls it; weights that it refers to are in `weights_folder`.
+
+    A graph that is optimized already is taken as it is.
 
     Raises:
         Misconfigured: the file is damaged.
@@ -124,6 +128,8 @@ def load_onnx_session(model_file: Path, model_name: str, *, weights_folder: Path
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # costs 4 times the CPU on 2 cores
+    if is_optimized:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     if weights_folder:  # only a model given as bytes may have its weights in another folder than its own
         options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(weights_folder))
     try:
@@ -166,7 +172,12 @@ def _load_bert(folder: Path, model_file: Path | None = None) -> _LoadedBert:
     graph = local_models.find_optimized_graph(folder)
     tokenizer = parse_tokenizer((folder / "tokenizer.json").read_bytes(), folder.name)
     file = model_file or graph
-    session = load_onnx_session(file or folder / "model.onnx", folder.name, weights_folder=folder if file else None)
+    session = load_onnx_session(
+        file or folder / "model.onnx",
+        folder.name,
+        weights_folder=folder if file else None,
+        is_optimized=file is not None and file == graph,
+    )
     cls_id, sep_id = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
     if cls_id is None or sep_id is None:
         raise Misconfigured(f"the tokenizer of the model {folder.name} has no [CLS] and [SEP]: not a BERT-shaped model")

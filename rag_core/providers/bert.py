@@ -125,6 +125,7 @@ def load_onnx_session(
     """
     import onnxruntime
 
+    load_errors: tuple[type[Exception], ...] = (*list_onnx_runtime_errors(), ValueError)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # costs 4 times the CPU on 2 cores
@@ -139,7 +140,7 @@ def load_onnx_session(
             providers=["CPUExecutionProvider"],
             disabled_optimizers=SLOW_FUSIONS,
         )
-    except (*list_onnx_runtime_errors(), ValueError) as error:
+    except load_errors as error:
         raise _make_load_error(model_name, error) from error
 
 

@@ -58,7 +58,7 @@ VENDORS: dict[str, tuple[str, ...]] = {  # outside the adapters, who may know wh
     "pydantic": ("functions/", "rag_core/guard/answer_cache.py", "rag_core/retrievers/langchain.py"),
     **dict.fromkeys(("rich", "platformdirs", "shtab"), ("rag_core/cli/",)),
     **dict.fromkeys(("mcp", "mcp_types"), ("local_emulator/mcp_stdio.py",)),
-    "phonenumbers": ("rag_core/guard/pii/validators.py", "rag_core/composition/assembly.py"),
+    "phonenumbers": ("rag_core/guard/pii/numbering_plans.py", "rag_core/composition/assembly.py"),
     **dict.fromkeys(("pytrec_eval", "pypdfium2"), ("rag_core/evaluation/",)),
     "pypdf": ("local_emulator/document_service.py",),
 }

@@ -56,15 +56,14 @@ class RuleBasedRedactor:
         # Japanese has no spaces: for the patterns its signs are no letters
         spaced = announcements.CJK_SIGN.sub("。", folded)
         spans = [span for span in self._find_all(folded, spaced, cells) if span.type in self.types]
-        if "PHONE" in self.types:
+        if "PHONE" in self.types and patterns.LONG_NUMBER.search(spaced):
             spans += self._find_national_phones(folded, spaced, merge_spans(spans))
         figures = {(cell.start, cell.end) for cell in cells}
         return [span for span in spans if span.score >= SURE_SCORE or (span.start, span.end) not in figures]
 
     def _find_all(self, text: str, spaced: str, cells: Sequence[tables.Cell]) -> Iterator[PiiSpan]:
-        for pattern in patterns.PII_PATTERNS:
-            if pattern.type in self.types:
-                yield from pattern.find_spans(spaced)
+        for pattern in patterns.list_possible_patterns(spaced, self.types):
+            yield from pattern.find_spans(spaced)
         yield from announcements.find_announced_values(text)
         yield from tables.find_table_values(text, cells)
         if "EMAIL" in self.types:

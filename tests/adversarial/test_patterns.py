@@ -15,7 +15,9 @@ FLOOR_S, MAX_S = 0.002, 0.05  # for the longer text: the square that takes 8 ms 
 # that compile what a module or a record keeps, and parts of a pattern that is pumped as a whole
 FUNCTIONS_WITH_VARIABLES = {
     "_compile_cue",
-    "_compile_number_form",  # for at most 15 digits
+    "_compile_form",  # of telephone numbers: for at most 15 digits
+    "_compile_format",
+    "_compile_kinds",
     "_cue",
     "_mentions_word",
     "_normalize_part_names",
@@ -25,6 +27,7 @@ FUNCTIONS_WITH_VARIABLES = {
     "find_quote",
     "find_words_beside_names",
     "header",
+    "load_plan",
     "pattern",
 }
 

@@ -5,8 +5,9 @@ text of the same length with typographic signs replaced (`TYPOGRAPHY_TO_ASCII`),
 """
 
 import bisect
+import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
@@ -16,6 +17,9 @@ from rag_core.guard.pii import national_ids, validators
 from rag_core.guard.pii.dates import DATE, is_date
 
 CUE_CHARS_BEFORE, CUE_CHARS_AFTER = 48, 24  # characters around a value that are searched for its cue
+MAX_SIGNS_AFTER_CUE = 6  # four of `_compile_cue`, and those with which a cue ends, as in "desk:"
+LONG_NUMBER = re.compile(r"\d(?:[ .()/+-]{0,3}\d){6}")
+LONG_NUMBER_TYPES = frozenset({"CREDIT_CARD", "PHONE", "SSN"})  # a text without such a number has none of these
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +27,8 @@ class PiiPattern:
     """A pattern of personal data, with the conditions on its value and the text around it.
 
     `score`, 0..1, is the certainty of a match. `required_before` must match up to the value and `excluded_before` must
-    not; `required_after` must match right after it, `required_near` somewhere around it.
+    not; `required_after` must match right after it, the group of `required_near` somewhere around it. A text without
+    each of the `signs` has no match.
     """
 
     type: str
@@ -34,24 +39,48 @@ class PiiPattern:
     excluded_before: re.Pattern[str] | None = None
     required_after: re.Pattern[str] | None = None
     required_near: re.Pattern[str] | None = None
+    signs: str = ""
 
     def find_spans(self, text: str, hidden: Sequence[tuple[int, int]] = ()) -> Iterator[PiiSpan]:
         """Yield the matches that are not altogether in one of the `hidden` ranges, which are in order."""
+        near: list[tuple[int, int]] | None = None
         for match in self.pattern.finditer(text):
-            at = bisect.bisect_right(hidden, match.start(), key=itemgetter(0)) - 1
-            if at >= 0 and match.end() <= hidden[at][1]:
+            start, end = match.span()
+            at = bisect.bisect_right(hidden, start, key=itemgetter(0)) - 1
+            if at >= 0 and end <= hidden[at][1]:
                 continue
-            if self._has_context(text, *match.span()) and self.is_valid(match[0]):
-                yield PiiSpan(*match.span(), self.type, self.score)
+            if self.required_near:
+                near = near if near is not None else [cue.span(1) for cue in self.required_near.finditer(text)]
+                if not _is_any_near(near, start, end):
+                    continue
+            if self._has_context(text, start, end) and self.is_valid(match[0]):
+                yield PiiSpan(start, end, self.type, self.score)
 
     def _has_context(self, text: str, start: int, end: int) -> bool:
         first = max(0, start - CUE_CHARS_BEFORE)
+        after_word = (self.excluded_before or self.required_before) and _follows_word(text, start)
         return (
-            not (self.excluded_before and self.excluded_before.search(text, first, start))
-            and not (self.required_before and not self.required_before.search(text, first, start))
-            and not (self.required_after and not self.required_after.match(text, end))
-            and not (self.required_near and not self.required_near.search(text, first, end + CUE_CHARS_AFTER))
+            not (self.required_after and not self.required_after.match(text, end))
+            and not (self.required_before and not (after_word and self.required_before.search(text, first, start)))
+            and not (self.excluded_before and after_word and self.excluded_before.search(text, first, start))
         )
+
+
+def _is_any_near(cues: Sequence[tuple[int, int]], start: int, end: int) -> bool:
+    """Return whether one of the cues, in order, lies in what is searched around a value."""
+    first = bisect.bisect_left(cues, start - CUE_CHARS_BEFORE, key=itemgetter(0))
+    nearby = itertools.takewhile(lambda cue: cue[0] < end + CUE_CHARS_AFTER, itertools.islice(cues, first, None))
+    return any(cue_end <= end + CUE_CHARS_AFTER for _, cue_end in nearby)
+
+
+def _follows_word(text: str, start: int) -> bool:
+    """Return whether a word is before a place in a text, with a few signs at most between: no cue can be elsewhere."""
+    for at in range(start - 1, max(-1, start - MAX_SIGNS_AFTER_CUE - 2), -1):
+        if text[at].isalnum():
+            return (
+                text[at].isalpha() or text[at - 1 : at].isalpha()
+            )  # the last sign of a cue may be a digit, as in "ipv4"
+    return False
 
 
 def _compile_cue(words: str) -> re.Pattern[str]:
@@ -108,10 +137,10 @@ PHONE_WORDS = (
 UNGROUPED_CARD_NUMBER = re.compile(
     r"(?<![\w.-])(?:\d{12,19}|\d{4}(?:[ -]\d{4}){3})(?![\w-]|\.\d)"
 )  # needs a cue: an article may have as many
-CARD_CUE = re.compile(
-    r"(?i)\b(?:cards?|visa|maestro|master ?card|amex|jcb|credit|debit|pay|paid|payments?|charged?|billing|billed|bank"
-    r"|withdraw|accounts?|purchases?|transactions?|cvv|cvc|expir(?:y|es|ed)|karten?|kreditkarten?|kartennummer|cartes?"
-    r"|bancaire|tarjetas?|carta|kaart|creditcard|kart[ay]|cartão|elo|rupay|kort|kreditkort)\b|カード|कार्ड"
+CARD_CUE = re.compile(  # at each place, since one may begin within another
+    r"(?i)(?=(\b(?:cards?|visa|maestro|master ?card|amex|jcb|credit|debit|pay|paid|payments?|charged?|billing|billed"
+    r"|bank|withdraw|accounts?|purchases?|transactions?|cvv|cvc|expir(?:y|es|ed)|karten?|kreditkarten?|kartennummer|cartes?"
+    r"|bancaire|tarjetas?|carta|kaart|creditcard|kart[ay]|cartão|elo|rupay|kort|kreditkort)\b|カード|कार्ड))"
 )
 LOOSE_PHONE = r"(?<![\w+.-])\+?\(?\d(?:[ .()/-]{0,2}\d){6,14}"
 STANDALONE_START = r"(?<![\w+./:,$€£-])(?<![\d,$€£] )"  # not within a longer number, nor a sum of money
@@ -123,13 +152,18 @@ NATIONAL_PHONE = re.compile(
 # regions without a trunk prefix; elsewhere a number begins with 0, which a pattern below finds
 PHONE_REGIONS = ("US", "MX", "ES", "PT", "IT", "PL", "CZ", "GR", "DK", "NO", "SG", "HK")
 PHONE_CUE = re.compile(
-    r"(?i)\b(?:(?:tele)?phones?|call(?:s|ed|ing)?|contact|reach|dial(?:ed)?|text(?:ed)?|mobile|cell|tel|fax|hotline|sms"
-    r"|helpline|whats ?app|voicemail|(?:my|your|his|her|their|our|new) (?:\w{1,12} )?number)\b"
+    r"(?i)(?=(\b(?:(?:tele)?phones?|call(?:s|ed|ing)?|contact|reach|dial(?:ed)?|text(?:ed)?|mobile|cell|tel|fax|hotline|sms"
+    r"|helpline|whats ?app|voicemail|(?:my|your|his|her|their|our|new) (?:\w{1,12} )?number)\b))"
 )
 
 PII_PATTERNS = (
-    PiiPattern("LOGIN_URL", 1.0, re.compile(r"\b[A-Za-z][a-z0-9+.-]{1,15}://[^\s/@?#]{1,128}@[^\s<>\"')\]]{1,256}")),
-    PiiPattern("EMAIL", 1.0, re.compile(rf"(?<!\w)\w[\w.+%'-]{{0,63}}+@{HOST_NAME}(?![\w-])")),
+    PiiPattern(
+        "LOGIN_URL",
+        1.0,
+        re.compile(r"\b[A-Za-z][a-z0-9+.-]{1,15}://[^\s/@?#]{1,128}@[^\s<>\"')\]]{1,256}"),
+        signs="@:/",
+    ),
+    PiiPattern("EMAIL", 1.0, re.compile(rf"(?<!\w)\w[\w.+%'-]{{0,63}}+@{HOST_NAME}(?![\w-])"), signs="@"),
     PiiPattern("IBAN", 1.0, re.compile(rf"(?i)(?<![^\W_])(?=[A-Z]{{2}}\d\d)(?:{IBAN})(?![^\W_])"), validators.is_iban),
     PiiPattern("CREDIT_CARD", 0.95, CARD_NUMBER, validators.is_card_number, excluded_before=ARTICLE_CUE),
     PiiPattern(
@@ -141,7 +175,12 @@ PII_PATTERNS = (
         excluded_before=ARTICLE_CUE,
     ),
     PiiPattern(
-        "SSN", 0.9, re.compile(r"(?<![\w-])\d{3}-\d{2}-\d{4}(?![\w-])"), validators.is_ssn, excluded_before=ARTICLE_CUE
+        "SSN",
+        0.9,
+        re.compile(r"(?<![\w-])\d{3}-\d{2}-\d{4}(?![\w-])"),
+        validators.is_ssn,
+        excluded_before=ARTICLE_CUE,
+        signs="-",
     ),
     PiiPattern(
         "SSN",
@@ -156,6 +195,7 @@ PII_PATTERNS = (
         re.compile(r"(?<![\w.-])(?:\d{1,3}\.){3}\d{1,3}(?![\w-]|\.\d)"),
         validators.is_ipv4_address,
         excluded_before=re.compile(r"(?i)\b(?:v|ver|version|release|build|section|chapter|clause|sec)\.? ?\Z"),
+        signs=".",
     ),
     PiiPattern(
         "IP",
@@ -163,18 +203,21 @@ PII_PATTERNS = (
         re.compile(r"(?<![\w.-])(?:\d\.){3}\d(?![\w-]|\.\d)"),
         validators.is_short_ipv4_address,
         required_before=_compile_cue(r"ip(?:v4)?(?: address)?|dns|host|ping|gateway"),
+        signs=".",
     ),
     PiiPattern(
         "IP",
         0.95,
         re.compile(r"(?<![\w:.])[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7}(?![\w:]|\.\d)"),
         validators.is_ipv6_address,
+        signs=":",
     ),
     PiiPattern(
         "PHONE",
         0.9,
         re.compile(rf"(?<![\w+.])\+[1-9](?:[ .-]?(?:\(\d{{1,4}}\)|\d)){{6,14}}{PHONE_EXTENSION}"),
         validators.is_phone_number,
+        signs="+",
     ),
     PiiPattern(
         "PHONE",
@@ -257,7 +300,7 @@ PII_PATTERNS = (
     ),
     PiiPattern("VIN", 0.95, re.compile(r"(?<![\w-])[A-HJ-NPR-Z0-9]{17}(?![\w-])"), national_ids.is_vin),
     PiiPattern("MAC", 1.0, re.compile(r"(?i)(?<![\w:-])[0-9a-f]{2}([:-])(?:[0-9a-f]{2}\1){4}[0-9a-f]{2}(?![\w:-])")),
-    PiiPattern("MAC", 0.9, re.compile(r"(?i)(?<![\w.])[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}(?![\w.])")),
+    PiiPattern("MAC", 0.9, re.compile(r"(?i)(?<![\w.])[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}(?![\w.])"), signs="."),
     PiiPattern(
         "NATIONAL_ID",
         0.95,
@@ -275,6 +318,7 @@ PII_PATTERNS = (
         0.95,
         re.compile(r"(?<![\w.-])\d{3}\.\d{3}\.\d{3}-\d\d(?![\w-])"),
         national_ids.is_cpf,
+        signs=".-",
     ),
     PiiPattern("NATIONAL_ID", 0.9, re.compile(r"(?<![\w-])[XYZ][ -]?\d{7}[ -]?[A-Z](?![\w-])"), national_ids.is_nie),
     PiiPattern(
@@ -311,6 +355,18 @@ TRUNK_PHONE = (
         excluded_before=COUNT_CUE,
     )
 )
+
+
+def list_possible_patterns(text: str, types: Collection[str]) -> list[PiiPattern]:
+    """Return the patterns of the types that can match in a text, by what it has to hold for each."""
+    has_long_number = LONG_NUMBER.search(text) is not None
+    return [
+        pattern
+        for pattern in PII_PATTERNS
+        if pattern.type in types
+        and (has_long_number or pattern.type not in LONG_NUMBER_TYPES)
+        and all(sign in text for sign in pattern.signs)
+    ]
 
 
 def build_national_phone_pattern(regions: Iterable[str]) -> PiiPattern:

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterable
-from functools import cache
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
+from rag_core.guard.pii import numbering_plans
 from rag_core.guard.pii.dates import is_date
 
 CARD_NUMBER_RANGES = re.compile(  # ranges and lengths of each issuer (ISO/IEC 7812; Wikipedia, Payment card number)
@@ -17,6 +17,8 @@ CARD_NUMBER_RANGES = re.compile(  # ranges and lengths of each issuer (ISO/IEC 7
       | (?:5018|5020|5038|5893|6304|6759|676[1-3])\d{8,15}                              # Maestro""",
     re.VERBOSE,
 )
+
+YEAR_OR_ROUND_SUM = re.compile(r"(?<!\d)(?:19|20)\d\d$|000$")
 
 
 def is_card_number(value: str) -> bool:
@@ -94,43 +96,20 @@ def is_assigned_phone_number(value: str, regions: Iterable[str]) -> bool:
 
     A value that ends in a year or in three zeros is taken for a date or a round sum.
     """
-    from phonenumbers import Leniency, PhoneNumberMatcher  # imported here to keep the cold start short
-
-    if not is_phone_number(value) or re.search(r"(?<!\d)(?:19|20)\d\d$|000$", value):
+    if not is_phone_number(value) or YEAR_OR_ROUND_SUM.search(value):
         return False
-    given_out = (region for region in regions if _is_given_out(value, region))  # much quicker than a matcher
-    matches = (match for region in given_out for match in PhoneNumberMatcher(value, region, Leniency.EXACT_GROUPING))
-    return any(len(match.raw_string) == len(value) for match in matches)
+    digits = _extract_digits(_cut_extension(value))
+    return any(
+        numbering_plans.is_given_out(value, digits, region)
+        and numbering_plans.is_grouped_as_usual(value, digits, region)
+        for region in regions
+    )
 
 
 def is_phone_number_of(value: str, regions: Iterable[str]) -> bool:
     """Return whether a value is a number that one of the regions gives out, however it is grouped."""
-    return is_phone_number(value) and any(_is_given_out(value, region) for region in regions)
-
-
-def _is_given_out(value: str, region: str) -> bool:
-    from phonenumbers import NumberParseException, is_valid_number_for_region, parse
-
-    form = _compile_number_form(region)  # much quicker than to parse it
-    if form and not form.fullmatch(_extract_digits(_cut_extension(value))):
-        return False
-    try:
-        return is_valid_number_for_region(parse(value, region), region)
-    except NumberParseException:
-        return False
-
-
-@cache
-def _compile_number_form(region: str) -> re.Pattern[str] | None:
-    """Compile what the digits of a region's numbers have in common, prefixes included; None where these vary."""
-    from phonenumbers import PhoneMetadata
-
-    metadata = PhoneMetadata.metadata_for_region(region)
-    trunk = (metadata and metadata.national_prefix_for_parsing) or ""
-    if metadata is None or metadata.general_desc is None or (trunk and not trunk.isdigit()):
-        return None
-    international = rf"(?:(?:{metadata.international_prefix or ''})?{metadata.country_code})?"
-    return re.compile(rf"{international}(?:{trunk})?(?:{metadata.general_desc.national_number_pattern})")
+    digits = _extract_digits(_cut_extension(value))
+    return is_phone_number(value) and any(numbering_plans.is_given_out(value, digits, region) for region in regions)
 
 
 def _cut_extension(number: str) -> str:

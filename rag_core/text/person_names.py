@@ -31,48 +31,59 @@ PERSON_NAME, FULL_PERSON_NAME = rf"({_build_name_pattern(1, JOINT)})", rf"({_bui
 NAME = re.compile(PERSON_NAME)
 CAPITALIZED_RUN = re.compile(rf"(?<![\w'-])(?:{_build_name_pattern(2)})")
 FAREWELLS = (
-    "sincerely|regards|thanks|thank you|cheers|yours(?: truly)?|grüßen|grüße|cordialement|salutations"
+    "sincerely|regards|thanks|thank you|cheers|yours|yours truly|grüßen|grüße|cordialement|salutations"
     "|atentamente|saludos"
     "|saluti|groet|groeten|poważaniem|pozdrawiam|atenciosamente|abraços|hälsningar"
 )
 TITLES = (
-    "mr|mrs|ms|miss|mx|dr|prof|professor|herrn?|frau|monsieur|madame|mme|mlle|docteure?|sr|sra|srta|señora?|doctora?|sig|sig\\.?ra"
-    "|signora?|dott|dott\\.ssa|avv|mevrouw|mevr|dhr|pani|doutora?|dra|fru|doktor|shri|smt|kumari|senhora?"
+    "mr|mrs|ms|miss|mx|dr|prof|professor|herr|herrn|frau|monsieur|madame|mme|mlle|docteur|docteure|sr|sra|srta|señor|señora"
+    "|doctor|doctora|sig|sig\\.ra|sigra|signor|signora|dott|dott\\.ssa|avv|mevrouw|mevr|dhr|pani|doutor|doutora|dra|fru"
+    "|doktor|shri|smt|kumari|senhor|senhora"
 )
-BIRTH_WORDS = "born|née?|geb|geboren|nacid[oa]|nat[oa]|urodzon[ya]|ur|nascid[oa]|född"
+BIRTH_WORDS = "born|né|née|geb|geboren|nacido|nacida|nato|nata|urodzony|urodzona|ur|nascido|nascida|född"
 JAPANESE_NAME = re.compile(  # surname and given name before さん and the like; not 患者さん
     r"(?<![一-龯々])([一-龯々]{1,3}[ \u3000][一-龯々ぁ-んァ-ヶ]{1,4}|[一-龯々]{3,6}|(?:佐藤|鈴木|高橋|田中|伊藤"
     r"|渡辺|山本|中村|小林|加藤|吉田"
     r"|山田|佐々木|山口|松本|井上|木村|林|斎藤|清水))(?= ?(?:様|さん|氏(?![名族])|先生|殿|くん|ちゃん))"
 )
 HINDI_NAME = re.compile(r"(?:श्रीमती|श्री|डॉ\.?|कुमारी) ([\u0900-\u0963]{2,20}(?: [\u0900-\u0963]{2,20})?)")
-ANNOUNCED_NAMES = tuple(  # words after which any capitalized words are a name
-    re.compile(pattern)
-    for pattern in (
-        rf"\b(?i:{TITLES})\.? (?:(?:[Dd]r|[Pp]rof|[Ii]ng)\. ){{0,2}}{PERSON_NAME}",
-        rf"(?<![\w'-]){FULL_PERSON_NAME}(?=,? \(?(?:{BIRTH_WORDS})\b)",
-        rf"\b(?i:(?:my|his|her|their|the) (?:full |first |last )?name(?:'s| is)) {PERSON_NAME}",
-        rf"\b(?i:patient(?:'s)? name(?:'s| is)?:?|patient:|attn:?|signed by:?|call me) {PERSON_NAME}",
-        rf"\b[Nn]ame: ?{FULL_PERSON_NAME}",
-        rf"(?i:\b(?:{FAREWELLS})[,.!]?)\s{{0,3}}\n\s{{0,3}}{PERSON_NAME}(?=\s{{0,3}}(?:\n|\Z))",
+HINTS = (
+    "patient|pt\\.?|i am|i'm|this is|dear|named|called|don|doña|pan|de heer|herr|bästa|hej|liebe|lieber|liebes"
+    "|cher|chere|chère|chèr|querido|querida|estimado|estimada|caro|cara|beste|drogi|droga|olá"
+)
+WORD = re.compile(r"[^\W\d_]+")
+
+
+def _list_first_words(cues: str) -> frozenset[str]:
+    return frozenset(WORD.findall(cue)[0] for cue in cues.split("|"))
+
+
+ANNOUNCED_NAMES = tuple(  # words after which any capitalized words are a name; a text without their first has none
+    (_list_first_words(cues), re.compile(pattern))
+    for cues, pattern in (
+        (TITLES, rf"\b(?i:{TITLES})\.? (?:(?:[Dd]r|[Pp]rof|[Ii]ng)\. ){{0,2}}{PERSON_NAME}"),
+        (BIRTH_WORDS, rf"(?<![\w'-]){FULL_PERSON_NAME}(?=,? \(?(?:{BIRTH_WORDS})\b)"),
+        ("name", rf"\b(?i:(?:my|his|her|their|the) (?:full |first |last )?name(?:'s| is)) {PERSON_NAME}"),
+        (
+            "patient|attn|signed|call",
+            rf"\b(?i:patient(?:'s)? name(?:'s| is)?:?|patient:|attn:?|signed by:?|call me) {PERSON_NAME}",
+        ),
+        ("name", rf"\b[Nn]ame: ?{FULL_PERSON_NAME}"),
+        (FAREWELLS, rf"(?i:\b(?:{FAREWELLS})[,.!]?)\s{{0,3}}\n\s{{0,3}}{PERSON_NAME}(?=\s{{0,3}}(?:\n|\Z))"),
     )
 )
-HINTED_NAMES = tuple(  # words after which capitalized words are a name if the lists have it
-    re.compile(pattern)
-    for pattern in (
-        rf"\b(?i:patient|pt\.?|i am|i'm|this is|dear|named|called|don|doña|pan|de heer|herr|bästa|hej"
-        rf"|liebe[rs]?|ch[eè]re?"
-        rf"|querid[oa]|estimad[oa]|car[oa]|beste|drog[ia]|olá) {PERSON_NAME}",
-    )
-)
+# words after which capitalized words are a name if the lists have it
+HINT_WORDS, HINTED_NAME = _list_first_words(HINTS), re.compile(rf"\b(?i:{HINTS}) {PERSON_NAME}")
 
 
 def find_person_names(text: str) -> Iterator[tuple[int, int, float]]:
     """Yield start, end and score of the names in a text: 0.85 after a word that announces a name, less by the lists."""
-    for pattern in ANNOUNCED_NAMES:
-        yield from ((*match.span(1), 0.85) for match in pattern.finditer(text))
-    for pattern in HINTED_NAMES:
-        yield from ((*match.span(1), 0.75) for match in pattern.finditer(text) if is_listed_name(match[1]))
+    words = frozenset(WORD.findall(text.lower()))
+    for first_words, pattern in ANNOUNCED_NAMES:
+        if not first_words.isdisjoint(words):
+            yield from ((*match.span(1), 0.85) for match in pattern.finditer(text))
+    if not HINT_WORDS.isdisjoint(words):
+        yield from ((*match.span(1), 0.75) for match in HINTED_NAME.finditer(text) if is_listed_name(match[1]))
     for match in CAPITALIZED_RUN.finditer(text):
         yield from _find_name_in_run(match)
     for pattern, signs in ((JAPANESE_NAME, "様さ氏先殿くち"), (HINDI_NAME, "शडक")):

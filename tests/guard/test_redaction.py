@@ -23,7 +23,7 @@ from rag_core.core.kit import NoRedactor
 from rag_core.core.model import Answer, Claim, Confidence, PiiSpan
 from rag_core.core.run import Run
 from rag_core.guard.output_redaction import redact_answer
-from rag_core.guard.pii import announcements, numbering_plans, obfuscated_emails, patterns, postal_addresses, validators
+from rag_core.guard.pii import announcements, numbering_plans, obfuscated_emails, patterns, postal_addresses
 from rag_core.guard.redaction import (
     OPT_IN_PII_TYPES,
     PII_TYPES,
@@ -302,8 +302,9 @@ def compiled_patterns() -> Iterator[re.Pattern[str]]:
     yield from (announcements.BIRTH_MARK, announcements.JAPANESE_BIRTH, announcements.JAPANESE_PLATE)
     yield from (announcements.SOCIAL_HANDLE, announcements.SOCIAL_WORDS)
     yield from (postal_addresses.ANNOUNCED, *(re.compile(pattern) for _, pattern in postal_addresses.ADDRESS_FORMS))
-    yield from (obfuscated_emails.HINTS, *(pattern for pattern, _ in obfuscated_emails.FORMS))
-    yield from (*person_names.ANNOUNCED_NAMES, *person_names.HINTED_NAMES, person_names.CAPITALIZED_RUN)
+    yield from (obfuscated_emails.HINTS, *(part for form in obfuscated_emails.FORMS for part in form[:2]))
+    yield from (*(pattern for _, pattern in person_names.ANNOUNCED_NAMES), person_names.HINTED_NAME)
+    yield person_names.CAPITALIZED_RUN
     yield from (person_names.JAPANESE_NAME, person_names.HINDI_NAME)
 
 

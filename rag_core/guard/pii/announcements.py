@@ -96,6 +96,10 @@ class Announcement:
         return tuple(dict.fromkeys(max(word.partition("*")[0].split(" "), key=len) for word in words))
 
     @cached_property
+    def ascii_stems(self) -> tuple[str, ...]:
+        return tuple(filter(str.isascii, self.stems))
+
+    @cached_property
     def pattern(self) -> re.Pattern[str]:
         return re.compile(rf"(?i){self._cue}{self.lead}({self.value}){NOT_BEFORE_LETTER}")
 
@@ -115,7 +119,8 @@ class Announcement:
 
     def find_spans(self, text: str, lowered: str, words: frozenset[str]) -> Iterator[PiiSpan]:
         """Yield the values after one of the words; `lowered` and `words` are the text and its words in lower case."""
-        if self.whole_words.isdisjoint(words) and not any(stem in lowered for stem in self.stems):
+        stems = self.ascii_stems if lowered.isascii() else self.stems
+        if self.whole_words.isdisjoint(words) and not [stem for stem in stems if stem in lowered]:
             return
         for match in self.pattern.finditer(text):
             excluded = self.excluded_before and self.excluded_before.search(
@@ -264,7 +269,8 @@ def find_announced_values(text: str) -> Iterator[PiiSpan]:
     words = frozenset(WHOLE_WORD.findall(lowered))
     for announcement in ANNOUNCEMENTS:
         yield from announcement.find_spans(text, lowered, words)
-    yield from (PiiSpan(*match.span(1), "DOB", 0.9) for match in BIRTH_MARK.finditer(text))
+    if "*" in text or "b. " in text or "f. " in text:
+        yield from (PiiSpan(*match.span(1), "DOB", 0.9) for match in BIRTH_MARK.finditer(text))
     if CJK_SIGN.search(text):
         yield from (PiiSpan(*match.span(), "PLATE", 0.9) for match in JAPANESE_PLATE.finditer(text))
         yield from (PiiSpan(*match.span(), "DOB", 0.95) for match in JAPANESE_BIRTH.finditer(text))

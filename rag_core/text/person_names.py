@@ -62,7 +62,10 @@ ANNOUNCED_NAMES = tuple(  # words after which any capitalized words are a name; 
     (_list_first_words(cues), re.compile(pattern))
     for cues, pattern in (
         (TITLES, rf"\b(?i:{TITLES})\.? (?:(?:[Dd]r|[Pp]rof|[Ii]ng)\. ){{0,2}}{PERSON_NAME}"),
-        (BIRTH_WORDS, rf"(?<![\w'-]){FULL_PERSON_NAME}(?=,? \(?(?:{BIRTH_WORDS})\b)"),
+        (
+            BIRTH_WORDS,
+            rf"(?<![\w'-])(?!(?:D(?:e[mnrs]|as|ie)|Eine?|The) ){FULL_PERSON_NAME}(?=,? \(?(?:{BIRTH_WORDS})\b)",
+        ),
         ("name", rf"\b(?i:(?:my|his|her|their|the) (?:full |first |last )?name(?:'s| is)) {PERSON_NAME}"),
         (
             "patient|attn|signed|call",

@@ -15,7 +15,7 @@ CJK = "\u3041-\u30fe\u3400-\u9fff"  # signs of Japanese words, between which the
 CJK_SIGN = re.compile(f"[{CJK}]")
 NOT_AFTER_LETTER, NOT_BEFORE_LETTER = rf"(?<![^\W{CJK}])", rf"(?![^\W{CJK}])"
 FILLERS = (
-    "number|num|nr|no|n|n\\.º|nº|n°|id|code|card|is|was|are|of|on|at|it'?s|the|me|us|him|her|them|reads|photocard|per"
+    "number|num|nr|no|n|seria|série|serie|n\\.º|nº|n°|id|code|card|is|was|are|of|on|at|it'?s|the|me|us|him|her|them|reads|photocard|per"
     "|ist|war|lautet|unter|am|der|die|den|dem|des|sie|mich|uns|bitte|est|le|la|les|de|du|des|moi|nous|au|numéro|es|el|en|del"
     "|número|è|il|al|lo|numero|op|het|nummer|mij|ons|jest|to|pod|na|numer|o|os|sob|pelo|um|den|på|är|mig|till|oss|a|à|i"
 )
@@ -46,6 +46,11 @@ PLATE_FORMS = "|".join(
     )
 )
 
+NOT_OF_A_NAME = re.compile(  # "case-sensitive", "users.csv"
+    "(?:in)?sensitive|specific|based|only|mail|wide|free|safe|less|generated|defined|provided|dependent|encoded"
+    "|separated|like|style|side|friendly|com|org|net|txt|csv|json|x?ml|html?|php|py|js|md"
+)
+
 
 def is_document_number(value: str) -> bool:
     """Return whether a value has 6 to 20 letters and digits, at least three of them digits, and is no date."""
@@ -67,6 +72,11 @@ def is_announced_phone_number(value: str) -> bool:
 def is_user_name(value: str) -> bool:
     """Return whether a value has three letters and what a word does not have: a digit, an underscore or an at sign."""
     return bool(re.search(r"[\d_@]", value)) and sum(map(str.isalpha, value)) >= 3
+
+
+def is_joined_name(value: str) -> bool:
+    """Return whether two parts are no adjective such as "case-sensitive" and no file name."""
+    return not NOT_OF_A_NAME.fullmatch(re.split("[.-]", value.lower())[1])
 
 
 @dataclass(frozen=True)  # without slots: its patterns are compiled when first needed, for a quick cold start
@@ -213,12 +223,32 @@ ANNOUNCEMENTS = (
     Announcement(
         "USERNAME",
         0.85,
-        "username|user name|user id|userid|login|login name|handle|screen name|nickname|benutzername|benutzerkennung"
-        "|nutzername|anmeldename|identifiant|nom d'utilisateur|pseudo|usuario|nombre de usuario|nome utente|utente"
+        "username|user name|user id|userid|user account|login|login name|handle|screen name|nickname|benutzername"
+        "|benutzerkennung|benutzerkonto|nutzerkonto|compte utilisateur|cuenta de usuario|account utente"
+        "|conta de usuário"
+        "|konto użytkownika|gebruikersaccount|användarkonto|nutzername|anmeldename|identifiant|nom d'utilisateur|pseudo"
+        "|usuario|nombre de usuario|nome utente|utente"
         "|gebruikersnaam|nazwa użytkownika|użytkownik|usuário|nome de usuário|utilizador|användarnamn|användare"
         "|ユーザー名|ユーザーid|ログインid|ログイン名|アカウント|उपयोगकर्ता नाम",
         rf"(?=[A-Za-zÀ-ž0-9.-]{{0,30}}[\d_@]){USER_NAME}",
         is_user_name,
+        lead=rf"(?![,;\t]){LEAD}",  # nor is the next header of a table one
+    ),
+    Announcement(  # two parts that a sentence would not join, as in "handle is rkowal-dev"
+        "USERNAME",
+        0.8,
+        "username|user name|login|login name|handle|nickname|benutzername|nom d'utilisateur|identifiant|pseudo|usuario"
+        "|nome utente|gebruikersnaam|nazwa użytkownika|usuário|användarnamn",
+        r"[A-Za-zÀ-ž]{1,30}[.-][A-Za-zÀ-ž]{2,30}(?![.-]\w)",
+        is_joined_name,
+        lead=r" (?:is|ist|lautet|est|es|è|to|jest|é|är):? ",
+    ),
+    Announcement(
+        "USERNAME",
+        0.8,
+        "login|login name|user id|userid|handle|nickname|screen name|benutzerkennung|identifiant",
+        USER_NAME,
+        lead="(?!)",  # the column of a table alone
     ),
     Announcement(
         "USERNAME",
@@ -240,13 +270,14 @@ ANNOUNCEMENTS = (
     Announcement(
         "DOB",
         0.95,
-        "born|d.o.b|dob|date of birth|birth date|birthday|birth|geboren*|geb|geburtsdatum|geburtstag|né|née"
+        "born|nació|nasceu|nacque|nacqui|naquit|urodził*|föddes|d.o.b|dob|date of birth|birth date"
+        "|birthday|birth|geboren*|geb|geburtsdatum|geburtstag|né|née"
         "|date de naissance|naissance|nacido|nacida|fecha de nacimiento|f. nac|nacimiento|nac|nato|nata|data di nascita"
         "|nascita|geboortedatum|urodzon*|ur|data urodzenia|nascido|nascida|nascimento|nasc|född|födelsedatum|födelsedag"
         "|生年月日|誕生日|生まれ|जन्म तिथि|जन्मतिथि|जन्म|जन्म दिनांक|जन्म तारीख",
         dates.DATE_FORMS,
         dates.is_date,
-        lead=r"(?: \([^()\n]{1,20}\))?" + BIRTH_PLACE + LEAD,
+        lead=rf"(?:(?: \([^()\n]{{1,20}}\))?{BIRTH_PLACE}{LEAD}|[^:;|\n]{{1,40}}: ?)",  # "as in the passport: "
         excluded_before=NO_COMPANY,
     ),
 )

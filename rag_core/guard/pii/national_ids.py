@@ -66,9 +66,10 @@ def is_vin(value: str) -> bool:
 
 def is_codice_fiscale(value: str) -> bool:
     """Return whether the last letter of an Italian fiscal code is the check letter of the others."""
-    odd = sum(ODD_PLACE_VALUES[sign] for sign in value[:15:2])
-    even = sum(int(sign) if sign.isdigit() else ord(sign) - ord("A") for sign in value[1:15:2])
-    return value[15] == chr(ord("A") + (odd + even) % 26)
+    plain = value.replace(" ", "")
+    odd = sum(ODD_PLACE_VALUES[sign] for sign in plain[:15:2])
+    even = sum(int(sign) if sign.isdigit() else ord(sign) - ord("A") for sign in plain[1:15:2])
+    return plain[15] == chr(ord("A") + (odd + even) % 26)
 
 
 def is_nir(value: str) -> bool:

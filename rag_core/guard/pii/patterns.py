@@ -116,11 +116,12 @@ PHONE_EXTENSION = r"(?: ?(?:x|ext\.?) ?\d{1,6})?(?!\w)"
 HOST_NAME = r"(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}"
 CARD_NUMBER = re.compile(
     r"(?<![\w.])(?<![0-9a-f]{4}-)"
-    r"(?:\d{14,19}|\d{4}([ .-])\d{4}\1\d{4}\1\d{3,4}|\d{4}([ -])\d{6}\2\d{4,5})(?!\w|\.\d| \d{3})"
+    r"(?:\d{14,19}|\d{4}([ ./-]| {2,3}| [./-] )\d{4}\1\d{4}\1\d{3,4}|\d{4}([ -])\d{6}\2\d{4,5})(?!\w|\.\d| \d{3})"
 )
 ARTICLE_WORDS = (
-    "part|serial|order|sku|model|invoice|tracking|imei|isbn|ean|upc|item|ticket|case|build|version|artikel(?:nummer)?"
-    "|teile?(?:nummer)?|bestellnummer|rechnung|réf(?:érence)?|commande|facture|pièce|lot|pedido|ref(?:erencia)?|pieza|factura"
+    r"part|serial|order|sku|model|invoice|tracking|imei|isbn|ean|upc|item|ticket|case|build|version|artikel(?:nummer)?"
+    r"|\w{0,12}teile?(?:nummer)?|(?:material|katalog|sach|typ|bestell|auftrags)(?:nummer|nr)?|rechnung|réf(?:érence)?"
+    "|commande|facture|pièce|lot|pedido|ref(?:erencia)?|pieza|factura"
     "|ordine|articolo|fattura|ordernummer|onderdeel|zamówienie|część|faktura|peça|fatura|nota fiscal|ärende"
     "|diarienummer|batch"
 )
@@ -156,6 +157,12 @@ PHONE_CUE = re.compile(
     r"|helpline|whats ?app|voicemail|(?:my|your|his|her|their|our|new) (?:\w{1,12} )?number)\b))"
 )
 
+VERSION_CUE = re.compile(r"(?i)\b(?:v|ver|version|release|build|firmware|section|chapter|clause|sec)\.? ?\Z")
+VERSION_WORD = re.compile(
+    r"(?i)\b(?:ver|versions?|versión|versione|versão|wersj[aię]|versie|releases?|build|patch|firmware|up(?:date|grade))\b"
+    rf"|{VERSION_CUE.pattern[4:]}"
+)
+
 PII_PATTERNS = (
     PiiPattern(
         "LOGIN_URL",
@@ -165,6 +172,12 @@ PII_PATTERNS = (
     ),
     PiiPattern("EMAIL", 1.0, re.compile(rf"(?<!\w)\w[\w.+%'-]{{0,63}}+@{HOST_NAME}(?![\w-])"), signs="@"),
     PiiPattern("IBAN", 1.0, re.compile(rf"(?i)(?<![^\W_])(?=[A-Z]{{2}}\d\d)(?:{IBAN})(?![^\W_])"), validators.is_iban),
+    PiiPattern(  # a Polish account without its country
+        "IBAN",
+        0.95,
+        re.compile(r"(?<![\w-])\d\d(?:[ -]?\d{4}){6}(?![\w-])"),
+        validators.is_polish_account,
+    ),
     PiiPattern("CREDIT_CARD", 0.95, CARD_NUMBER, validators.is_card_number, excluded_before=ARTICLE_CUE),
     PiiPattern(
         "CREDIT_CARD",
@@ -192,9 +205,17 @@ PII_PATTERNS = (
     PiiPattern(
         "IP",
         0.9,
-        re.compile(r"(?<![\w.-])(?:\d{1,3}\.){3}\d{1,3}(?![\w-]|\.\d)"),
+        re.compile(r"(?<![\w.-])(?=\d\d)(?:\d{1,3}\.){3}\d{1,3}(?![\w-]|\.\d)"),
         validators.is_ipv4_address,
-        excluded_before=re.compile(r"(?i)\b(?:v|ver|version|release|build|section|chapter|clause|sec)\.? ?\Z"),
+        excluded_before=VERSION_CUE,
+        signs=".",
+    ),
+    PiiPattern(  # so begin few addresses, and versions as well
+        "IP",
+        0.9,
+        re.compile(r"(?<![\w.-])\d\.(?:\d{1,3}\.){2}\d{1,3}(?![\w-]|\.\d)"),
+        validators.is_ipv4_address,
+        excluded_before=VERSION_WORD,
         signs=".",
     ),
     PiiPattern(
@@ -215,7 +236,7 @@ PII_PATTERNS = (
     PiiPattern(
         "PHONE",
         0.9,
-        re.compile(rf"(?<![\w+.])\+[1-9](?:[ .-]?(?:\(\d{{1,4}}\)|\d)){{6,14}}{PHONE_EXTENSION}"),
+        re.compile(rf"(?<![\w+.])\+{{1,2}}[1-9](?: ?[./-]? ?(?:\(\d{{1,4}}\)|\d)){{6,14}}{PHONE_EXTENSION}"),
         validators.is_phone_number,
         signs="+",
     ),
@@ -263,11 +284,12 @@ PII_PATTERNS = (
         0.6,
         re.compile(  # national format: area code in parentheses, or a leading zero
             rf"(?<![\w+./-])(?:\(0?\d{{2,3}}\) ?\d{{3,4}}[ -]\d{{3,4}}"
-            rf"|0\d{{2,4}}(?: \d{{2,4}}){{2,4}}|0\d{{2,4}} \d{{6,8}}|0\d(?:\.\d\d){{4}}|\d\d(?:-\d\d){{3}})"
+            rf"|(?!(?<=\d )0\d\d(?: \d{{3}}){{2,4}}(?![ \d]))0\d{{2,4}}(?: \d{{2,4}}){{2,4}}|0\d{{2,4}} \d{{6,8}}|0\d(?:\.\d\d){{4}}|\d\d(?:-\d\d){{3}})"
             rf"{PHONE_EXTENSION}"
         ),
         validators.is_phone_number,
         excluded_before=ARTICLE_CUE,
+        required_after=NO_STREET_OR_SUM,
     ),
     PiiPattern(
         "PHONE",
@@ -304,7 +326,7 @@ PII_PATTERNS = (
     PiiPattern(
         "NATIONAL_ID",
         0.95,
-        re.compile(r"(?<![\w-])[A-Z]{6}\d\d[A-EHLMPR-T]\d\d[A-Z]\d{3}[A-Z](?![\w-])"),
+        re.compile(r"(?<![\w-])[A-Z]{3} ?[A-Z]{3} ?\d\d ?[A-EHLMPR-T] ?\d\d ?[A-Z] ?\d{3} ?[A-Z](?![\w-])"),
         national_ids.is_codice_fiscale,
     ),
     PiiPattern(
@@ -316,9 +338,8 @@ PII_PATTERNS = (
     PiiPattern(
         "NATIONAL_ID",
         0.95,
-        re.compile(r"(?<![\w.-])\d{3}\.\d{3}\.\d{3}-\d\d(?![\w-])"),
+        re.compile(r"(?<![\w.-])\d{3}([. ])\d{3}\1\d{3}[- ]\d\d(?![\w-]| \d)"),
         national_ids.is_cpf,
-        signs=".-",
     ),
     PiiPattern("NATIONAL_ID", 0.9, re.compile(r"(?<![\w-])[XYZ][ -]?\d{7}[ -]?[A-Z](?![\w-])"), national_ids.is_nie),
     PiiPattern(

@@ -211,11 +211,17 @@ ADDRESS_FORMS: tuple[tuple[tuple[str, ...], str], ...] = (
         (r"(?<!\w)\d{1,5}(?:[/-]\d{1,4})?,? [\u0900-\u097f ,]{3,80}? \d{6}(?!\d)"),
     ),
 )
+MAX_BEFORE_STREET = 60  # characters
+BEFORE_STREET = re.compile(  # "c/o Lindner, " and the name of a house
+    rf"(?<!\w)(?:c/o [^,;\n]{{2,40}}|(?:The Old {WORD}|(?:{WORD} ){{1,3}}(?:House|Cottage|Lodge|Farm|Hall|Barn|Mill"
+    r"|Building|Towers?|Block|Residency|Apartments|Chambers|Mansions)))(?:,? |,?\n)\Z"
+)
 ASCII_ADDRESS_FORMS = tuple(
     (ascii_stems, pattern) for stems, pattern in ADDRESS_FORMS if (ascii_stems := tuple(filter(str.isascii, stems)))
 )
 ANNOUNCED = re.compile(  # the rest of the line after "Address:", when it has a number and a part after a comma
-    r"(?i)(?<!mail )(?<!ip )(?<!mac )(?<!web )(?<![^\W])(?:(?:home|postal|mailing|delivery|street) )?"
+    r"(?i)(?<!mail )(?<!ip )(?<!mac )(?<!web )(?<![^\W])"
+    r"(?:\w{3,15}(?=adr|anschrift)|(?:home|postal|mailing|delivery|street) )?"
     r"(?:address|adresse|anschrift|dirección|domicilio|indirizzo|adres|endereço|adress|पता) ?: ?"
     r"([^\W\d_][^\n|;@]{3,50},[^\n|;@]{2,60}|\d[^\n|;@.]{3,50},[^\n|;@]{2,60})"
 )
@@ -228,9 +234,9 @@ def find_postal_addresses(text: str) -> Iterator[PiiSpan]:
         return
     for stems, pattern in ASCII_ADDRESS_FORMS if lowered.isascii() else ADDRESS_FORMS:
         if [stem for stem in stems if stem in lowered]:  # three times as quick as any()
-            yield from (
-                PiiSpan(*match.span(), "ADDRESS", 0.75) for match in compile_address_form(pattern).finditer(text)
-            )
+            for match in compile_address_form(pattern).finditer(text):
+                before = BEFORE_STREET.search(text, max(0, match.start() - MAX_BEFORE_STREET), match.start())
+                yield PiiSpan(before.start() if before else match.start(), match.end(), "ADDRESS", 0.75)
     if ":" in text:
         for match in ANNOUNCED.finditer(text):
             if any(map(str.isdigit, match[1])):

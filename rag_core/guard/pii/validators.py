@@ -20,11 +20,14 @@ CARD_NUMBER_RANGES = re.compile(  # ranges and lengths of each issuer (ISO/IEC 7
 
 YEAR_OR_ROUND_SUM = re.compile(r"(?<!\d)(?:19|20)\d\d$|000$")
 
+RUPAY_RANGE = re.compile(r"(?:60\d\d|8[12]\d\d|508\d)\d{12}")  # wide: believed of digits in groups alone
+
 
 def is_card_number(value: str) -> bool:
     """Return whether a value is in an issuer's range, of that issuer's length, with the right check digit (Luhn)."""
     digits = _extract_digits(value)
-    return bool(CARD_NUMBER_RANGES.fullmatch(digits)) and has_luhn_check_digit(digits)
+    in_range = CARD_NUMBER_RANGES.fullmatch(digits) or (digits != value and RUPAY_RANGE.fullmatch(digits))
+    return bool(in_range) and has_luhn_check_digit(digits)
 
 
 def has_luhn_check_digit(value: str) -> bool:
@@ -41,6 +44,10 @@ def is_iban(value: str) -> bool:
     """
     plain = re.sub(r"[ -]", "", value).upper()
     return int("".join(str(int(sign, 36)) for sign in plain[4:] + plain[:4])) % 97 == 1
+
+
+def is_polish_account(value: str) -> bool:
+    return is_iban(f"PL{value}")
 
 
 def is_ssn(value: str) -> bool:

@@ -66,6 +66,7 @@ ANNOUNCED_NAMES = tuple(  # words after which any capitalized words are a name; 
             BIRTH_WORDS,
             rf"(?<![\w'-])(?!(?:D(?:e[mnrs]|as|ie)|Eine?|The) ){FULL_PERSON_NAME}(?=,? \(?(?:{BIRTH_WORDS})\b)",
         ),
+        ("m", rf"(?<![\w.])(?<!\d )M\. (?!(?:Sc|Eng|Ed|Phil|Arch|Div)\b){PERSON_NAME}"),  # Monsieur
         ("name", rf"\b(?i:(?:my|his|her|their|the) (?:full |first |last )?name(?:'s| is)) {PERSON_NAME}"),
         (
             "patient|attn|signed|call",

@@ -23,6 +23,7 @@ LEAD = (
     rf"(?:(?:[^\w\n]{{0,3}}(?<!\w)(?:{FILLERS})(?!\w)){{0,4}}|(?:の?(?:番号)?(?:は|が|を)?))"
     r"(?:[^\w\n+@*]{0,4}|: ?\n ?)"
 )
+OF_WHOM = r"(?: [^\W\d_]{1,12}){1,3} ?: ?"  # between an unmistakable word and its value: "of the tenant: "
 BIRTH_PLACE = r"(?:[^\w\n]{1,3}(?:(?:in|at|a|à|en|em|te|zu|w|i)[ ])?[A-ZÀ-ÝŁŚŻ]\w{1,20}(?:[ -][A-ZÀ-ÝŁŚŻ]\w{1,20})?,?)?"
 WHOLE_WORD = re.compile(r"[a-zß-ÿā-ž]+")  # of the Latin alphabet, in lower case
 
@@ -34,6 +35,7 @@ DOCUMENT_NUMBER = (
 PLATE_NUMBER = r"(?-i:[A-ZÄÖÜ0-9]{1,8}(?:[ ·-][A-ZÄÖÜ0-9]{1,5}){0,3})"
 ANNOUNCED_PHONE = r"\+?\(?\d(?:[ .()/-]{0,3}\d){5,14}(?: ?(?:x|ext\.?) ?\d{1,6})?"
 USER_NAME = r"@?[A-Za-zÀ-ž][A-Za-zÀ-ž0-9_.-]{1,30}[A-Za-zÀ-ž0-9]"
+NO_PLATE = r"(?:AMG|BMW|CO2|DIN|EUR|GTI|IEC|IEEE|ISO|KIA|MAN|RPM|SAE|SEK|SUV|USB|USD)(?![A-Z])"
 PLATE_FORMS = "|".join(
     (
         r"[A-ZÄÖÜ]{1,3}[ -][A-ZÄÖÜ]{1,2}[ -]?\d{1,4}(?: ?[EH])?",  # Germany
@@ -156,6 +158,15 @@ ANNOUNCEMENTS = (
         "|電話|電話番号|携帯|携帯電話|連絡先|ファックス|फ़ोन|फ़ोन|फोन|मोबाइल|मोबाइल नंबर|दूरभाष",
         ANNOUNCED_PHONE,
         is_announced_phone_number,
+        lead=rf"(?:{LEAD}| [^\W\d_]{{2,12}} (?=\+|\(?0))",
+    ),
+    Announcement(  # a mistyped number is still somebody's
+        "CREDIT_CARD",
+        0.85,
+        "credit card|debit card|card|kreditkarte*|karte|carte|carte bleue|carte bancaire|tarjeta|carta di credito"
+        "|creditcard|karta|karty|kartą|cartão|kort|kreditkort|visa|mastercard|amex|american express|maestro|カード"
+        "|カード番号",
+        r"[2-68]\d{3}(?:[ -]\d{4}){3}|3[47]\d\d(?:[ -]\d{6}[ -]\d{5}|(?:[ -]\d{4}){2}[ -]\d{3})",
     ),
     Announcement(
         "PASSPORT",
@@ -172,11 +183,13 @@ ANNOUNCEMENTS = (
         "|driving licence"
         "|driving license|dl no|dl number|dl#|führerschein*|permis de conduire|de permis|permiso de conducir"
         "|permiso de conducción|carné de conducir|carnet de conducir|licencia de conducir|patente n|patente di guida"
-        "|rijbewijs*|prawo jazdy|prawa jazdy|cnh|carteira de habilitação|carteira de motorista"
+        "|fahrerlaubnis*|licencia de manejo|licencia de chofer|førerkort*"
+        "|kørekort*|rijbewijs*|prawo jazdy|prawa jazdy|cnh|carteira de habilitação|carteira de motorista"
         "|carta de condução|körkort*"
         "|運転免許証|免許証|運転免許|ड्राइविंग लाइसेंस",
         DOCUMENT_NUMBER,
         is_document_number,
+        lead=rf"(?:{LEAD}|{OF_WHOM})",
     ),
     Announcement(
         "NATIONAL_ID",
@@ -184,12 +197,14 @@ ANNOUNCEMENTS = (
         "national insurance|nino|ni number|national id|identity card|steuer id|steuer idnr"
         "|steueridentifikationsnummer|idnr"
         "|identifikationsnummer|sozialversicherungsnummer|rentenversicherungsnummer|personalausweis*|ausweisnummer"
-        "|sécurité sociale|numéro de sécu|carte d'identité|dni|d.n.i.|nif|seguridad social|codice fiscale|cod. fisc"
+        "|sécurité sociale|numéro de sécu|sécu|carte d'identité|dni|d.n.i.|nif|n.i.f."
+        "|seguridad social|codice fiscale|cod. fisc"
         "|carta d'identità|bsn|burgerservicenummer|sofinummer|identiteitskaart|pesel|nip|dowód osobisty"
         "|dowodu osobistego"
         "|cpf|rg|identidade|personnummer|personnr|pnr|samordningsnummer|マイナンバー|個人番号|pan card",
         DOCUMENT_NUMBER,
         is_document_number,
+        lead=rf"(?:{LEAD}|{OF_WHOM})",
     ),
     Announcement("NATIONAL_ID", 0.9, "aadhaar|aadhar|uid|आधार|आधार संख्या|आधार नंबर", r"\d{4}[ -]?\d{4}[ -]?\d{4}"),
     Announcement("MRN", 0.9, "nhs|patient no|patientennummer", r"\d{3}[ -]?\d{3}[ -]?\d{4}"),
@@ -197,7 +212,7 @@ ANNOUNCEMENTS = (
         "PLATE",
         0.85,
         "license plate|licence plate|number plate|plate number|plate no|plaque d'immatriculation|numerze rejestracyjnym"
-        "|numer rejestracyjny|rejestracja|rejestracyjny|nr rej|tablica rejestracyjna|tablice rejestracyjne",
+        "|numer rejestracyjny|rejestracja|rejestracyjny|nr rej|tablic*",
         PLATE_NUMBER,
         is_plate_number,
     ),
@@ -209,7 +224,7 @@ ANNOUNCEMENTS = (
         "|plaque|véhicule|voiture|matrícula|matricula|vehículo|coche|targa|targato|targata|kenteken*|voertuig|placa|placas"
         "|veículo|carro|registreringsnummer|regnummer|regnr|reg.nr|bil|bilen|ナンバー|車両番号|गाड़ी नंबर"
         "|गाड़ी नंबर|वाहन संख्या",
-        f"(?-i:{PLATE_FORMS})",
+        f"(?-i:(?!{NO_PLATE})(?:{PLATE_FORMS}))",
     ),
     Announcement(
         "VIN",
@@ -226,7 +241,10 @@ ANNOUNCEMENTS = (
         "username|user name|user id|userid|user account|login|login name|handle|screen name|nickname|benutzername"
         "|benutzerkennung|benutzerkonto|nutzerkonto|compte utilisateur|cuenta de usuario|account utente"
         "|conta de usuário"
-        "|konto użytkownika|gebruikersaccount|användarkonto|nutzername|anmeldename|identifiant|nom d'utilisateur|pseudo"
+        "|konto użytkownika|signed in as|sign in as|logged in as|log in as|logged on as|angemeldet als|anmelden als"
+        "|eingeloggt als|connecté en tant que|ingelogd als|inloggen als|zaloguj się jako|zalogowano jako|inloggad som"
+        "|logga in som|conectado como|sesión como|logado como|accedi come|ユーザ名"
+        "|gebruikersaccount|användarkonto|nutzername|anmeldename|identifiant|nom d'utilisateur|pseudo"
         "|usuario|nombre de usuario|nome utente|utente"
         "|gebruikersnaam|nazwa użytkownika|użytkownik|usuário|nome de usuário|utilizador|användarnamn|användare"
         "|ユーザー名|ユーザーid|ログインid|ログイン名|アカウント|उपयोगकर्ता नाम",
@@ -271,9 +289,10 @@ ANNOUNCEMENTS = (
         "DOB",
         0.95,
         "born|nació|nasceu|nacque|nacqui|naquit|urodził*|föddes|d.o.b|dob|date of birth|birth date"
-        "|birthday|birth|geboren*|geb|geburtsdatum|geburtstag|né|née"
+        "|birthday|of birth|birth:|geboren*|geb|geburtsdatum|geburtstag|né|née"
         "|date de naissance|naissance|nacido|nacida|fecha de nacimiento|f. nac|nacimiento|nac|nato|nata|data di nascita"
-        "|nascita|geboortedatum|urodzon*|ur|data urodzenia|nascido|nascida|nascimento|nasc|född|födelsedatum|födelsedag"
+        "|nascita|geboortedatum|urodzon*|ur"
+        "|fødselsdato|født|födelsedat*|data urodzenia|nascido|nascida|nascimento|nasc|född|födelsedatum|födelsedag"
         "|生年月日|誕生日|生まれ|जन्म तिथि|जन्मतिथि|जन्म|जन्म दिनांक|जन्म तारीख",
         dates.DATE_FORMS,
         dates.is_date,
@@ -282,13 +301,13 @@ ANNOUNCEMENTS = (
     ),
 )
 BIRTH_MARK = re.compile(  # "*12.10.1971", "b. 3 Feb 1955"
-    rf"(?:(?<![\w*])\*(?=\d)|(?<!\w)[fb]\. (?=\d{{1,2}} \w))({dates.DATE_FORMS}){NOT_BEFORE_LETTER}"
+    rf"(?:(?<![\w*])\*(?=\d)|(?<!\w)[fb]\. (?=\d{{1,2}} \w))((?i:{dates.DATE_FORMS})){NOT_BEFORE_LETTER}"
 )
 JAPANESE_PLATE = re.compile(r"[一-龯]{1,4} ?\d{2,3} ?[ぁ-ん] ?[\d・]{1,2}-?\d{2}(?!\d)")
 JAPANESE_BIRTH = re.compile(rf"(?:{dates.DATE_FORMS})(?= ?(?:生まれ|生(?![一-龯])))")
 SOCIAL_HANDLE = re.compile(r"(?a)(?<![\w@/.])@[A-Za-z][\w.]{1,28}\w")
 SOCIAL_WORDS = re.compile(
-    r"(?i)instagram|twitter|tiktok|mastodon|threads|facebook|snapchat|youtube|bluesky|telegram|ツイッター|インスタ"
+    r"(?i)insta(?:gram)?|twitter|tiktok|mastodon|threads|facebook|snapchat|youtube|bluesky|telegram|ツイッター|インスタ"
     r"|\b(?:posts?|posted|posting|handle|follow(?:s|ed)?|tweet\w{0,3}|forum\w{0,2}|profil\w{0,4}|suivez|siga|sígueme|sigue|seguimi|volg|följ"
     r"|folge|schreibt|wpis|hashtag|social|account|konto|compte|cuenta|conta)\b"
 )

@@ -39,15 +39,23 @@ OTHER_SIGN = re.compile(  # "anna★example.jp", "anna(a)example.org", "anna_at_
 BROKEN_DOMAIN = re.compile(  # "anna@example(dot)org", "anna @ example . com"
     rf"(?i){LOCAL} ?@ ?{LABEL}(?:{OPEN}(?:\.|{DOT_WORDS}){CLOSE}{LABEL}| \. (?:{TOP_LEVEL})(?![\w-])){{1,3}}"
 )
+WITH_SHORT_SIGNS = re.compile(  # "contact (a) example (.) fr", "anna-AT-example-DOT-org"
+    rf"(?i){LOCAL}{OPEN}a{CLOSE}{LABEL}(?:{OPEN}(?:\.|{DOT_WORDS}){CLOSE}{LABEL}){{1,3}}"
+    rf"|(?<![\w.+-])[a-z0-9][a-z0-9.]{{0,30}}(?:-at-|_at_)[a-z0-9]{{1,40}}(?:[_-](?:{DOT_WORDS})[_-][a-z0-9]{{2,30}}){{1,3}}"
+)
 # each with what a text has to hold for it, in a pattern that is quicker
 FORMS = (
     (re.compile(rf"(?i){OPEN}(?:@|{AT_WORDS}){CLOSE}"), BRACKETED, 0.9),
     (re.compile(rf"(?i) (?:(?:{DOT_WORDS}) (?:{TOP_LEVEL})|point (?:fr|com|org|net|be|ch|ca|eu))"), SPELT_OUT, 0.9),
     (re.compile(r"(?i)mail|correo|courriel|e-?post|contact|kontakt"), WITH_PLAIN_DOT, 0.8),
     (re.compile(r"[★☆◎●■ⓐ]|\(a\)| @ | AT |_at_"), OTHER_SIGN, 0.9),
+    (re.compile(r"(?i)[([{<（] ?a ?[)\]}>）]|[_-]at[_-]"), WITH_SHORT_SIGNS, 0.9),
     (re.compile(r"@ ?[\w-]{1,42}[ (\[{<（]"), BROKEN_DOMAIN, 0.9),
 )
-HINTS = re.compile(rf"(?i)[ (\[{{<（](?:@|{AT_WORDS})[ )\]}}>）]|[★☆◎●■ⓐ]|\(a\)|_at_|@[\w-]{{1,40}} ?[ (\[{{<]")
+HINTS = re.compile(
+    rf"(?i)[ (\[{{<（](?:@|{AT_WORDS})[ )\]}}>）]|[★☆◎●■ⓐ]|[([{{<（] ?a ?[)\]}}>）]|[_-]at[_-]"
+    r"|@[\w-]{1,40} ?[ (\[{<]"
+)
 
 
 def find_obfuscated_emails(text: str) -> Iterator[PiiSpan]:

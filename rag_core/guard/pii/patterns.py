@@ -284,7 +284,8 @@ PII_PATTERNS = (
         0.6,
         re.compile(  # national format: area code in parentheses, or a leading zero
             rf"(?<![\w+./-])(?:\(0?\d{{2,3}}\) ?\d{{3,4}}[ -]\d{{3,4}}"
-            rf"|(?!(?<=\d )0\d\d(?: \d{{3}}){{2,4}}(?![ \d]))0\d{{2,4}}(?: \d{{2,4}}){{2,4}}|0\d{{2,4}} \d{{6,8}}|0\d(?:\.\d\d){{4}}|\d\d(?:-\d\d){{3}})"
+            rf"|(?!(?<=\d )0\d\d(?: \d{{3}}){{2,4}}(?![ \d]))0\d{{2,4}}(?: \d{{2,4}}){{2,4}}"
+            rf"|0\d{{2,4}} \d{{6,8}}|0\d(?:\.\d\d){{4}}|\d\d(?:-\d\d){{3}})"
             rf"{PHONE_EXTENSION}"
         ),
         validators.is_phone_number,

@@ -55,7 +55,10 @@ GERMAN_PLACE_NAME = (
     rf"(?:{_end_word('platz damm ufer ring markt hof graben tor')}|{WORD}[ -](?:Platz|Ring|Damm|Ufer|Markt|Hof)"
     rf"|(?:Am|An der|An den|Im|In der|Auf dem|Auf der|Zum|Zur|Unter den|Hinter der) {WORD}(?: {WORD})?)"
 )
-DUTCH_STREET = rf"(?:{WORD} ){{0,2}}{_end_word('straat laan plein kade gracht singel dijk steeg')}"
+DUTCH_STREET = (
+    rf"(?:(?:{WORD} ){{0,2}}{_end_word('straat laan plein kade gracht singel dijk steeg')}"
+    rf"|(?:Laan|Plein|Kade|Singel|Dijk) (?:van|van de|van der|van den|van het|der|op) {WORD}(?: {WORD})?)"
+)
 DUTCH_PLACE_NAME = rf"(?:{WORD} ){{0,2}}{_end_word('hof dreef pad weg park baan markt')}"
 SWEDISH_STREET = rf"(?:{WORD} )?{_end_word('gatan vägen stigen gränd torget allén backen gata')}"
 
@@ -71,7 +74,8 @@ def compile_address_form(pattern: str) -> re.Pattern[str]:
 
 
 CONTINENTAL_PLACE = (
-    rf"(?:{SEPARATOR}(?:[A-Z]{{1,2}}-)?\d{{4,5}} {PLACE}(?: (?:Cedex(?: \d{{1,2}})?|[A-Z]{{2}}))?(?!\w))"
+    rf"(?:{SEPARATOR}(?:[A-Z]{{1,2}}-)?\d{{4,5}} {PLACE}(?: (?:Cedex(?: \d{{1,2}})?|[A-Z]{{2}})"
+    r"| ?\([A-Z]{2}\))?(?!\w))"
 )
 # stems, one of which a text in lower case must have for its pattern to be tried
 ADDRESS_FORMS: tuple[tuple[tuple[str, ...], str], ...] = (
@@ -92,6 +96,13 @@ ADDRESS_FORMS: tuple[tuple[tuple[str, ...], str], ...] = (
         _start_word(
             r"(?:Flat|Plot|H\.? ?No\.?|Door No\.?)(?: No\.?)? ?[\w/-]{1,12}, "
             rf"(?:[{UPPER}][\w'. -]{{2,40}}+,? ){{0,4}}{PLACE}(?:,? |,? ?- ?)\d{{6}}(?!\d)"
+        ),
+    ),
+    (
+        ("0", "1", "2", "3", "4", "5", "6", "7", "8", "9"),  # house and block before an Indian PIN code
+        _start_word(
+            rf"[A-Z]{{0,2}}-?\d{{1,4}}(?:/\d{{1,4}})?[A-Z]?, "
+            rf"(?:[{UPPER}][\w'. -]{{2,40}}+, ){{1,3}}{PLACE}(?: - ?|[ -])\d{{6}}(?!\d)"
         ),
     ),
     (
@@ -171,7 +182,7 @@ ADDRESS_FORMS: tuple[tuple[tuple[str, ...], str], ...] = (
             rf"(?:Rua|R\.(?= d[aeo]s? )|Avenida|Av\.|Praça|Travessa|Alameda|Rodovia|Estrada|Largo|rua|avenida"
             rf"|praça) {NAME},? (?:nº ?)?{NUMBER}"
             rf"(?:,? (?:apto?\.?|apartamento|bloco|sala|casa) ?\w{{1,6}}){{0,2}}"
-            rf"(?:,? ?-? ?{PLACE}(?!\w| - ?[A-Z]{{2}})){{0,2}}"
+            rf"(?:,? ?-? ?{PLACE}(?!\w| - ?[A-Z]{{2}}| d[aeo]s? )){{0,2}}"
             rf"(?:{SEPARATOR}\d{{5}}-\d{{3}} {PLACE}"
             rf"|{SEPARATOR}{PLACE})?(?: ?[-/] ?[A-Z]{{2}}(?!\w))?(?:,? \d{{5}}-?\d{{3}}(?!\d))?"
         ),

@@ -164,7 +164,7 @@ ANNOUNCEMENTS = (
         "CREDIT_CARD",
         0.85,
         "credit card|debit card|card|kreditkarte*|karte|carte|carte bleue|carte bancaire|tarjeta|carta di credito"
-        "|creditcard|karta|karty|kartą|cartão|kort|kreditkort|visa|mastercard|amex|american express|maestro|カード"
+        "|creditcard|karta|karty|kartą|cartão|kort|kreditkort|カード"
         "|カード番号",
         r"[2-68]\d{3}(?:[ -]\d{4}){3}|3[47]\d\d(?:[ -]\d{6}[ -]\d{5}|(?:[ -]\d{4}){2}[ -]\d{3})",
     ),

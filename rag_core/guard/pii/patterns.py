@@ -339,8 +339,9 @@ PII_PATTERNS = (
     PiiPattern(
         "NATIONAL_ID",
         0.95,
-        re.compile(r"(?<![\w.-])\d{3}([. ])\d{3}\1\d{3}[- ]\d\d(?![\w-]| \d)"),
+        re.compile(r"(?<![\w.-])\d{3}\.\d{3}\.\d{3}-\d\d(?![\w-])"),
         national_ids.is_cpf,
+        signs=".-",
     ),
     PiiPattern("NATIONAL_ID", 0.9, re.compile(r"(?<![\w-])[XYZ][ -]?\d{7}[ -]?[A-Z](?![\w-])"), national_ids.is_nie),
     PiiPattern(

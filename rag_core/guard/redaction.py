@@ -34,6 +34,7 @@ TYPOGRAPHY_TO_ASCII = str.maketrans(
     "‐‑‒–—―−\u00a0\u2007\u2009\u202f’＠．０１２３４５６７８９",  # typographic forms of - space ' @ . and digits
     "-------" + "    " + "'@.0123456789",
 )
+BEFORE_PHONE = re.compile(patterns.STANDALONE_START)
 BIRTH_DATE = re.compile(rf"[,;(\s]{{1,3}}(?:b\.|\*)?\s?(?P<date>{dates.DATE_FORMS})(?![\w/-])", re.IGNORECASE)
 
 
@@ -87,7 +88,7 @@ class RuleBasedRedactor:
 
 @dataclass(frozen=True, slots=True)
 class JoinedRedactor:
-    """A `Redactor` that finds what either of two finds."""
+    """A `Redactor` that finds what rules find, and the telephone numbers of a second that the rules leave possible."""
 
     first: Redactor
     second: Redactor
@@ -97,7 +98,25 @@ class JoinedRedactor:
         return f"{self.first.name}, and {self.second.name}"
 
     def find_pii_spans(self, text: str) -> Sequence[PiiSpan]:
-        return [*self.first.find_pii_spans(text), *self.second.find_pii_spans(text)]
+        return [*self.first.find_pii_spans(text), *self._find_added(text)]
+
+    def _find_added(self, text: str) -> Iterator[PiiSpan]:
+        folded = text.translate(TYPOGRAPHY_TO_ASCII)
+        figures = {(cell.start, cell.end) for cell in tables.find_cells(folded)}
+        for span in self.second.find_pii_spans(text):
+            sure = span.type != "PHONE" or span.score >= SURE_SCORE
+            if sure or ((span.start, span.end) not in figures and is_plausible_phone(folded, span.start, span.end)):
+                yield span
+
+
+def is_plausible_phone(text: str, start: int, end: int) -> bool:
+    """Return whether what stands around digits leaves them a telephone number, not an article's, a sum or a part."""
+    return bool(
+        BEFORE_PHONE.match(text, start)
+        and not patterns.COUNT_CUE.search(text, max(0, start - patterns.CUE_CHARS_BEFORE), start)
+        and patterns.NO_STREET_OR_SUM.match(text, end)
+        and validators.is_phone_number(text[start:end])
+    )
 
 
 async def redact_text(text: str, redactor: Redactor, *, is_question: bool = False) -> Redaction:

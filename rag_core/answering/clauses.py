@@ -7,7 +7,6 @@ passage that has most of its words.
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 
 from rag_core.answering.alignment import PARTICLES, SIMILAR, Alignment, is_content
@@ -16,6 +15,7 @@ from rag_core.answering.facts.conflicts import FactConflict, FactKind
 from rag_core.answering.facts.polarity import may_be_complement
 from rag_core.answering.facts.words import Words, has_figure, is_opposite, is_same_word
 from rag_core.text.normalization import NormalizedWord, normalize_words, parse_word_forms
+from rag_core.text.request_memory import remember_in_request
 from rag_core.text.stop_words import parse_word_list
 
 CLAUSE_SIGNS = ".,;:!?()\n—–|"
@@ -165,13 +165,13 @@ def _list_neighbours(words: Words, raw: str, step: int) -> list[str]:
     return [word.form for word in beside if is_content(word)][:ANCHOR_WORDS]
 
 
-@lru_cache(maxsize=KEPT_CLAUSES)
+@remember_in_request(KEPT_CLAUSES)
 def compare_clause(clause: MatchedClause) -> tuple[FactConflict, ...]:
     """Return the facts of a clause that what the passage says of the same does not have or contradicts."""
     return tuple(compare_facts(clause.claim, clause.passage))
 
 
-@lru_cache(maxsize=KEPT_ALIGNMENTS)
+@remember_in_request(KEPT_ALIGNMENTS)
 def match_clauses(
     alignment: Alignment, *, max_clauses: int = MAX_WINDOW_CLAUSES, fact_bonus: float = FACT_BONUS
 ) -> tuple[MatchedClause, ...]:

@@ -7,7 +7,6 @@ difference may be harmless.
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from itertools import combinations
 
 from rag_core.answering.alignment import Alignment, Block, is_content
@@ -24,6 +23,7 @@ from rag_core.answering.facts.conflicts import FactConflict
 from rag_core.answering.facts.words import Words, has_figure, is_opposite
 from rag_core.text.normalization import NormalizedWord, parse_word_forms
 from rag_core.text.oppositions import MODAL_BY_FORM, NEGATION_FORMS
+from rag_core.text.request_memory import remember_in_request
 from rag_core.text.stop_words import parse_word_list
 
 MAX_MOVED_BLOCKS = 1  # "at night the pump runs" for "the pump runs at night" moves one
@@ -215,7 +215,7 @@ def _find_increasing(order: Sequence[int]) -> Sequence[int]:
     return max(chains, key=len, default=())
 
 
-@lru_cache(maxsize=KEPT_ALIGNMENTS)
+@remember_in_request(KEPT_ALIGNMENTS)
 def find_exchange(alignment: Alignment) -> FactConflict | None:
     """Return two parts of a claim that have changed places, around a third or between two clauses; None for none.
 

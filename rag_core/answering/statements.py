@@ -8,7 +8,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import groupby, zip_longest
 from operator import attrgetter
 
@@ -24,6 +23,7 @@ from rag_core.text.layout import (
     split_cells,
     split_into_parts,
 )
+from rag_core.text.request_memory import remember_in_request
 from rag_core.text.stop_words import KEY_PHRASE_STOP_WORDS
 from rag_core.text.table_rows import cut_heads, is_header_row, state_row
 from rag_core.text.terms import WORD_PATTERN, extract_terms
@@ -104,7 +104,7 @@ def read_statements(text: str) -> list[Statement]:
     return relate_parts(split_into_parts(text))
 
 
-@lru_cache(maxsize=MAX_READ_PASSAGES)
+@remember_in_request(MAX_READ_PASSAGES)
 def read_passage(text: str, heading: str) -> tuple[Statement, ...]:
     """Return the parts of a passage as they are read below the heading of its chunk, "" for none.
 

@@ -20,6 +20,7 @@ from rag_core.core.kit import Kit
 from rag_core.core.model import Claim, Evidence, Finding, Judgement, Verdict
 from rag_core.core.ports import ClaimToJudge, Judge
 from rag_core.core.run import Run
+from rag_core.text.request_memory import keep_results
 
 VERIFICATION_TIMEOUT_S = 60.0
 VERDICT_BY_FINDING: Mapping[Finding, Verdict] = {
@@ -51,8 +52,9 @@ async def verify_claims(
 
     The cross-encoder and the judge have `within_s` seconds each, by default VERIFICATION_TIMEOUT_S.
     """
-    cited = await cite_claims(claims, evidence, kit, run, step=step, within_s=within_s)
-    return await judge_claims(cited, evidence, kit, run, within_s=within_s)
+    with keep_results(run.results):
+        cited = await cite_claims(claims, evidence, kit, run, step=step, within_s=within_s)
+        return await judge_claims(cited, evidence, kit, run, within_s=within_s)
 
 
 async def cite_claims(

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from rag_core.core.errors import DeadlineExceeded, NotChosen, Unavailable
 from rag_core.core.telemetry import trace_span
+from rag_core.text.request_memory import RequestMemory, keep_results
 
 T = TypeVar("T")
 
@@ -100,6 +101,7 @@ class Run:
     planned_layout_pages: int = 0  # that a plan would have sent
     failure_code: str | None = None  # of what ended the reply after its first event, when the status had been sent
     pair_scores: dict[tuple[str, str], float] = field(default_factory=dict)  # see `get_pair_scores`
+    results: RequestMemory = field(default_factory=dict, repr=False)  # see `remember_in_request`
     listener: Callable[[str, Any], None] | None = None  # told what happens while somebody waits for it, see `tell`
     _deadline: float = field(init=False)
 
@@ -138,7 +140,8 @@ class Run:
         ends_token = _step_ends_at.set(min(_step_ends_at.get(), time.monotonic() + within_s))
         run_token = _current_run.set(self)
         try:
-            yield
+            with keep_results(self.results):
+                yield
         finally:
             _current_run.reset(run_token)
             _step_ends_at.reset(ends_token)

@@ -7,11 +7,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
-from functools import lru_cache
 
 from rag_core.text.months import MONTH_NAMES as MONTH_NAMES
 from rag_core.text.months import MONTH_PATTERN, number_month
 from rag_core.text.periods import write_out_periods
+from rag_core.text.request_memory import remember_in_request
 from rag_core.text.stop_words import FILLER_WORDS
 from rag_core.text.terms import stem_word
 
@@ -207,7 +207,7 @@ def _normalize(text: str) -> tuple[NormalizedWord, ...]:
     return tuple(_drop_filler_words(_merge_number_words(_tokenize_normalized(text))))
 
 
-_normalize_remembered = lru_cache(REMEMBERED_TEXTS)(_normalize)
+_normalize_remembered = remember_in_request(REMEMBERED_TEXTS)(_normalize)
 
 
 def parse_word_forms(text: str) -> frozenset[str]:

@@ -1,9 +1,15 @@
+import asyncio
+import gc
 import time
+import weakref
+from collections.abc import Sequence
 
 import pytest
 
 from rag_core.answering.entailment import check_entailment
-from rag_core.text.normalization import normalize_words
+from rag_core.core.run import Run
+from rag_core.text.normalization import NormalizedWord, normalize_words
+from rag_core.text.request_memory import keep_results
 
 GAME = "In 2015, the Denver Broncos (of the AFC) defeated the New England Patriots, a rival, 20-18 in Denver."
 
@@ -170,5 +176,29 @@ def test_a_negation_set_off_before_what_is_said_is_not_left_out() -> None:
 
 def test_a_passage_is_read_once_for_all_claims_and_a_long_text_is_not_kept() -> None:
     passage = "The TCM stores P0700 when the gearbox is hot."
-    assert normalize_words(passage) is normalize_words(passage)
-    assert normalize_words(passage * 100) is not normalize_words(passage * 100)
+    with keep_results():
+        first = normalize_words(passage)
+        assert normalize_words(passage) is first
+        assert normalize_words(passage * 100) is not normalize_words(passage * 100)
+    with keep_results():
+        assert normalize_words(passage) is not first
+
+
+async def test_nothing_of_a_request_is_kept_when_it_is_over() -> None:
+    """A tenant's words would stay in the process until those of others push them out."""
+    passage = "The TCM stores P0700 when the gearbox is hot."
+
+    async def read_twice() -> Sequence[NormalizedWord]:
+        first = await asyncio.to_thread(normalize_words, passage)
+        assert await asyncio.to_thread(normalize_words, passage) is first
+        return first
+
+    one, other = Run(), Run()
+    kept = await one.step("cite", read_twice())
+    assert await one.step("verify", read_twice()) is kept
+    assert await other.step("cite", read_twice()) is not kept
+    held = weakref.ref(one)
+    del one
+    gc.collect()
+    assert held() is None
+    assert normalize_words(passage) is not normalize_words(passage)

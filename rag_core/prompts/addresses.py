@@ -6,9 +6,16 @@ from collections.abc import Iterable, Iterator
 
 from rag_core.text.unicode_forms import normalize_unicode
 
-LINKED_DOMAIN_ENDINGS = (  # of hosts that viewers turn into links also without a scheme
-    "com|net|org|io|co|dev|app|ai|me|info|biz|xyz|top|site|online|tech|cloud|link|click|live|shop|ru|cn|uk|de|fr|eu|us|"
-    "tk|ml|ga|cf|gq|cc|ly|gl|to|sh|example|test"
+# endings of bare hosts that viewers turn into links, but for those that files, fields and products have as well, such
+# as "main.py", "user.id", "ASP.NET" and "Socket.IO": decision 101 has the counts
+BARE_DOMAIN_ENDINGS = (
+    "com|org|edu|gov|info|biz|xyz|pro|asia|xxx|aero|coop|museum|a[delnouwz]|b[abdefhijmnorsvwy]|c[afghknorwxz]|d[ejkz]|"
+    "e[cegrstu]|f[ijkmor]|g[abfghimnqrwy]|h[krtu]|i[elmqrt]|j[mop]|k[eghimprwyz]|l[ikrsv]|m[aghnqrtvwxz]|n[acfgilruz]|"
+    "om|p[aefghnrw]|qa|r[ouw]|s[aegijkuxyz]|t[cghjlnrw]|u[agksyz]|v[egnu]|wf|y[et]|z[amw]"
+)
+LINKED_DOMAIN_ENDINGS = (  # of hosts that viewers turn into links also without a scheme, with a path or port
+    f"{BARE_DOMAIN_ENDINGS}|net|io|dev|app|ai|me|top|site|online|tech|cloud|link|click|live|shop|"
+    "tk|ml|cc|ly|gl|to|sh|at|in|pl|pt|example|test"
 )
 ADDRESS_EXPRESSION = rf"""(?:(?:
     (?:https?|ftps?|wss?):[\\/]{{2}}
@@ -22,7 +29,7 @@ ADDRESS_EXPRESSION = rf"""(?:(?:
   | (?:https?|ftps?|wss?):[\\/]{{2}}(?=[>"`⟨])        # of a host that some viewers read and others do not
   | (?<![\w:\\/])[\\/]{{2}}(?=[>"`⟨]++[^\s\\/.]++\.\S)
   | (?<![\w.+-])[\w.+-]++@(?:[\w-]++\.)+[a-z]{{2,}}+      # of a mailbox
-  | (?<![\w-])(?<![\w-]\.)(?:[\w-]++\.){{1,127}}?(?:com|org|edu|gov|info|biz|xyz|ru|cn)  # "ASP.NET" is none
+  | (?<![\w-])(?<![\w-]\.)(?:[\w-]++\.){{1,127}}?(?:com|org|edu|gov|info|biz|xyz|ru|cn|(?:{BARE_DOMAIN_ENDINGS})(?!_\w))
     (?![^\W_]|-|\.\w)
 )"""
 ADDRESS_PATTERN = re.compile(ADDRESS_EXPRESSION, re.VERBOSE | re.IGNORECASE)

@@ -5,6 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rag_core.prompts.screening import LINK_REMOVED, repeats_instructions, screen_text
+from tests.markdown_rendering import COMMONMARK, find_exposure
 
 MANUAL = "See https://ok.example/a?b=1 and [the wiki](https://wiki.example/x_(y)), or www.ok.example/z."
 
@@ -169,3 +170,19 @@ def test_a_run_of_the_instructions_is_found_unless_a_source_has_it_too() -> None
     assert repeats_instructions(glued, told, ["A source."])
     assert not repeats_instructions(glued, told, [f"Our guide says: {told}"])
     assert not repeats_instructions("A question from evidence, so what?", told, [])
+
+
+@pytest.mark.parametrize("ending", ["de", "nl", "ch", "co", "ir", "pw", "com", "ru", "uk", "pro"])
+def test_a_bare_host_is_no_live_link_in_a_viewer_that_makes_links_of_them(ending: str) -> None:
+    text = f"See evil-host.{ending}, or _other.{ending}_ now."
+    assert find_exposure(COMMONMARK.render(text))
+    assert find_exposure(COMMONMARK.render(screen_text(text, ())[0])) == []
+
+
+def test_files_fields_and_products_are_no_hosts() -> None:
+    """Counted in 12.6 million characters of technical texts: docs/decisions/0101-personal-data-again.md."""
+    text = (
+        "Run main.py, read README.md, e.g. the lib.so of Node.js, ASP.NET, Socket.IO and asyncio.to; user.id, f_code.co_flags, "
+        "gen.gi_frame, self.name, i.e. setup.sh, Makefile.in, conf.d, v1.de_DE, script.pl, model.pt and lib.rs stay."
+    )
+    assert screen_text(text, ()) == (text, ())

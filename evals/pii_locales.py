@@ -3,8 +3,9 @@
 `evals/data/pii/locales.jsonl` has texts written by hand, with `[[TYPE:value]]` around what is personal data, and texts
 that only look like it. The rules were made with the half whose ids have an even hash in view; what they miss in the
 other half was looked at by nobody. `fresh.jsonl` was written after the rules, in forms that the other file lacks, and
-was looked at later; `unforeseen.jsonl` was written in the same way after that, and half of it is held out. A span is found when no letter or digit of it can be read; one of ours is right when it meets a label of its type. F2
-weighs recall four times as much as precision.
+was looked at later; `unforeseen.jsonl` was written in the same way after that, and half of it is held out. A span is
+found when no letter or digit of it can be read; one of ours is right when it meets a label of its type. F2 weighs
+recall four times as much as precision.
 """
 
 import argparse
@@ -77,9 +78,8 @@ def main() -> int:
     for name, written in (("", texts), ("unforeseen forms, ", read_labelled_texts(UNFORESEEN))):
         for held_out in (False, True):
             half = [text for text in written if text.held_out is held_out]
-            print(
-                f"\n{name}{'held out' if held_out else 'tuned on'}: {len(half)} texts\n\n{format_scores(half, redactor)}"
-            )
+            title = f"{name}{'held out' if held_out else 'tuned on'}: {len(half)} texts"
+            print(f"\n{title}\n\n{format_scores(half, redactor)}")
     fresh = read_labelled_texts(FRESH)
     print(f"\nwritten after the rules, looked at later: {len(fresh)} texts\n\n{format_scores(fresh, redactor)}")
     print(f"\n{measure_speed(texts, redactor):.0f} kB a CPU second")

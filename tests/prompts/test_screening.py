@@ -182,7 +182,8 @@ def test_a_bare_host_is_no_live_link_in_a_viewer_that_makes_links_of_them(ending
 def test_files_fields_and_products_are_no_hosts() -> None:
     """Counted in 12.6 million characters of technical texts: docs/decisions/0101-personal-data-again.md."""
     text = (
-        "Run main.py, read README.md, e.g. the lib.so of Node.js, ASP.NET, Socket.IO and asyncio.to; user.id, f_code.co_flags, "
-        "gen.gi_frame, self.name, i.e. setup.sh, Makefile.in, conf.d, v1.de_DE, script.pl, model.pt and lib.rs stay."
+        "Run main.py, read README.md, e.g. the lib.so of Node.js, ASP.NET, Socket.IO and asyncio.to; user.id, "
+        "f_code.co_flags, gen.gi_frame, self.name, i.e. setup.sh, "
+        "Makefile.in, conf.d, v1.de_DE, script.pl, model.pt and lib.rs stay."
     )
     assert screen_text(text, ()) == (text, ())

@@ -285,7 +285,11 @@ class Kit:
         return self.full_llm_or_none or self.llm
 
     async def close(self) -> None:
-        """Close every part that holds something open."""
+        """Close every part that holds something open, also after another failed to close.
+
+        Raises what failed: one failure as it is, several as a group.
+        """
+        failures: list[BaseException] = []
         for part in (
             self.index.store,
             self.layout_reader,
@@ -297,4 +301,11 @@ class Kit:
             self.jobs,
             self.job_notifier,
         ):
-            await part.close()
+            try:
+                await part.close()
+            except BaseException as failure:  # also a cancellation: the parts that follow hold files
+                failures.append(failure)
+        if len(failures) > 1:
+            raise BaseExceptionGroup("parts of the service failed to close", failures)
+        if failures:
+            raise failures[0]

@@ -17,14 +17,16 @@ def run_check_command(arguments: Namespace) -> int:
     report = data_folder.check_data_folder(_load_data_dir(arguments), repair=arguments.repair)
     if arguments.json:
         print_json(report)
-        return 1 if report.damages and not report.repairs else 0
+        return 1 if report.remaining else 0
     print("Checked: " + "; ".join(report.checked))
     print("\n".join(report.damages) or "No damage was found.")
     for repair in report.repairs:
         print(f"Repaired: {repair}")
+    if report.repairs:
+        print("\n".join(f"Not repaired: {damage}" for damage in report.remaining), end="\n" if report.remaining else "")
     if report.outdated:
         print(_describe_outdated(report.outdated))
-    return 1 if report.damages and not report.repairs else 0
+    return 1 if report.remaining else 0
 
 
 def _describe_outdated(documents: Sequence[str]) -> str:

@@ -1,8 +1,12 @@
 """A data folder is checked, repaired, backed up while it is used, and made again from a backup."""
 
 import asyncio
+import errno
+import json
+import shutil
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -197,3 +201,81 @@ def test_nothing_is_written_over(folder: Path, tmp_path: Path) -> None:
         restore_backup(folder, tmp_path / "again")
     with pytest.raises(NotFound):
         check_data_folder(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize("name", ["../outside", "/etc/hostname", "words/../../outside", "link"])
+def test_a_backup_reaches_no_file_outside_of_its_folder(folder: Path, tmp_path: Path, name: str) -> None:
+    """Its list of files comes from another machine; a forged name neither reads nor writes elsewhere."""
+    backup, outside = tmp_path / "backup", tmp_path / "outside"
+    back_up_data_folder(folder, backup)
+    outside.write_text("of another service")
+    (backup / "link").symlink_to(outside)
+    content = json.loads((backup / "backup.json").read_bytes())
+    (backup / "backup.json").write_text(json.dumps({**content, "files": {**content["files"], name: "0"}}))
+    with pytest.raises(InvalidRequest, match="files of its own"):
+        restore_backup(backup, tmp_path / "again")
+    assert outside.read_text() == "of another service"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [({"format": 2}, "of another version"), ({"files": {}}, "is not listed"), ({"files": 1}, "cannot be read")],
+)
+def test_a_backup_of_another_version_or_without_its_index_is_refused(
+    folder: Path, tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
+    back_up_data_folder(folder, tmp_path / "backup")
+    content = json.loads((tmp_path / "backup" / "backup.json").read_bytes())
+    (tmp_path / "backup" / "backup.json").write_text(json.dumps({**content, **changes}))
+    with pytest.raises(InvalidRequest, match=message):
+        restore_backup(tmp_path / "backup", tmp_path / "again")
+    assert not (tmp_path / "again").exists()
+
+
+def test_a_restore_that_failed_or_was_killed_can_be_repeated(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk is full at the second file: no half folder is left that a service would begin with."""
+    backup, again = tmp_path / "backup", tmp_path / "again"
+    back_up_data_folder(folder, backup)
+    copied: list[Path] = []
+
+    def copy_until_full(source: Path, target: Path) -> None:
+        target.write_bytes(source.read_bytes()[:100])
+        copied.append(target)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as full:
+        full.setattr(shutil, "copyfile", copy_until_full)
+        with pytest.raises(Unavailable, match="No space left"):
+            restore_backup(backup, again)
+    assert copied
+    assert list(again.iterdir()) == []
+    (again / "restore.unfinished").mkdir()
+    (again / "restore.unfinished" / "index.sqlite").write_bytes(b"half")
+    restore_backup(backup, again)
+    assert check_data_folder(again).damages == ()
+    assert not (again / "restore.unfinished").exists()
+
+
+def test_a_backup_that_finds_the_disk_full_leaves_nothing(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write_to_full_disk(file: Path, text: str) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", write_to_full_disk)
+    with pytest.raises(Unavailable, match="No space left"):
+        back_up_data_folder(folder, tmp_path / "backup")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data"]
+
+
+def test_a_repair_does_not_hide_a_damage_that_it_left(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The word index is built again, the job table is not: the exit code is that of a damage."""
+    for file in (folder / "words").rglob("*.idx"):
+        file.write_bytes(b"no index")
+    (folder / "jobs.sqlite3").write_bytes(b"no database" * 100)
+    assert main(["check", "--repair", "--data", str(folder)]) == 1
+    said = capsys.readouterr().out
+    assert "Repaired: the word index" in said
+    assert "Not repaired: jobs.sqlite3" in said

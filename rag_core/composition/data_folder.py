@@ -5,7 +5,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import file_digest
@@ -113,7 +113,7 @@ def restore_backup(backup: Path, data_dir: Path) -> list[str]:
     files = _require_whole(backup)
     _require_empty(data_dir)
     unfinished = data_dir / UNFINISHED_RESTORE
-    with _fill_folder(unfinished, "the data folder", code="restore_failed"):
+    with _fill_folder(unfinished, "the data folder", code="backup_failed"):
         for name in files:
             (unfinished / name).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             shutil.copyfile(backup / name, unfinished / name)
@@ -131,11 +131,10 @@ def _fill_folder(folder: Path, name: str, *, code: str) -> Iterator[None]:
     with translate_sqlite_errors(name, code=code, disk_full_effect=f"{name} was not written"):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(mode=0o700, parents=True)
-        try:
+        with ExitStack() as on_failure:
+            on_failure.callback(shutil.rmtree, folder, ignore_errors=True)
             yield
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
+            on_failure.pop_all()
 
 
 def _require_empty(data_dir: Path) -> None:

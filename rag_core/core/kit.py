@@ -1,5 +1,6 @@
 """The parts that a pipeline may use; a part that is not configured is a null object."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -289,8 +290,7 @@ class Kit:
 
         Raises what failed: one failure as it is, several as a group.
         """
-        failures: list[BaseException] = []
-        for part in (
+        parts = (
             self.index.store,
             self.layout_reader,
             self.cache,
@@ -300,11 +300,9 @@ class Kit:
             self.web,
             self.jobs,
             self.job_notifier,
-        ):
-            try:
-                await part.close()
-            except BaseException as failure:  # also a cancellation: the parts that follow hold files
-                failures.append(failure)
+        )
+        outcomes = await asyncio.gather(*(part.close() for part in parts), return_exceptions=True)
+        failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
         if len(failures) > 1:
             raise BaseExceptionGroup("parts of the service failed to close", failures)
         if failures:

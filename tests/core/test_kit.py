@@ -3,7 +3,6 @@
 import asyncio
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -48,7 +47,7 @@ async def test_the_parts_after_one_that_fails_are_closed(kit: Kit) -> None:
 
 
 async def test_failures_of_several_parts_are_raised_together(kit: Kit) -> None:
-    failures: list[Any] = [Unavailable("the cache is gone"), OSError("no space")]
+    failures = [Unavailable("the cache is gone"), OSError("no space")]
     last = Part()
     with pytest.raises(ExceptionGroup) as raised:
         await replace_parts(kit, cache=Part(failures[0]), jobs=Part(failures[1]), job_notifier=last).close()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from rag_core.cli.terminal_layout import format_count
 from rag_core.core.errors import InvalidRequest, NotFound, TooLarge, UnreadableDocument, UnsupportedDocument
 from rag_core.core.model import IndexingResult, Scope
 from rag_core.core.run import Run
@@ -75,7 +76,7 @@ def _is_hidden_path(path: Path) -> bool:
 
 
 def _outcome_from_indexing(path: Path, result: IndexingResult) -> FileOutcome:
-    pages = f"{result.pages} pages, " if result.pages else ""
-    note = f"{pages}{result.chunks} passages, {result.embedded} embedded"
+    pages = f"{format_count(result.pages, 'page')}, " if result.pages else ""
+    note = f"{pages}{format_count(result.chunks, 'passage')}, {result.embedded} embedded"
     is_unchanged = result.unchanged == result.chunks and not result.removed
     return FileOutcome(path, "unchanged" if is_unchanged else "indexed", note, result.pages or 0, result.chunks)

@@ -20,6 +20,7 @@ from rag_core.text.near_names import suggest_name
 if TYPE_CHECKING:
     from rag_core.rag import RAG
 
+LAST_LINES = frozenset({"quit", "exit"})  # at a terminal, beside the end of input
 MAX_LISTED_QUERIES = 50  # saved queries shown by `rag replay`
 
 
@@ -106,10 +107,12 @@ async def run_chat_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
 
 
 def _read_question() -> str:
-    """Return the next line that is not blank, "" at the end of input; a terminal shows a prompt."""
-    if sys.stdin.isatty():
+    """Return the next line that is not blank, "" at the end of input; a terminal shows a prompt and takes "quit"."""
+    is_terminal = sys.stdin.isatty()
+    if is_terminal:
         print("\n> ", end="", flush=True)
-    return next((line.strip() for line in iter(sys.stdin.readline, "") if line.strip()), "")
+    question = next((line.strip() for line in iter(sys.stdin.readline, "") if line.strip()), "")
+    return "" if is_terminal and question.lower() in LAST_LINES else question
 
 
 @run_with_index

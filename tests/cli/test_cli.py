@@ -61,7 +61,7 @@ def test_index_says_what_became_of_each_file(tmp_path: Path, capsys: pytest.Capt
     (folder / ".hidden.txt").write_text("not for the index")
     assert main(["index", "--data", str(tmp_path / "data"), str(folder)]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert any(line.startswith("indexed") and "good.txt: 1 passages" in line for line in lines)
+    assert any(line.startswith("indexed") and "good.txt: 1 passage," in line for line in lines)
     assert any(line.startswith("skipped") and "recording.mp3: " in line and "pdf" in line for line in lines)
     assert not any("hidden" in line for line in lines)
     assert lines[-1] == "1 indexed, 1 skipped"
@@ -235,6 +235,19 @@ def test_chat_reads_a_question_after_those_before_and_goes_on_after_a_bad_one(
     assert "P0715 is the input speed sensor. [1]" in out
     assert err == "rag: query must have at most 8000 characters\n"
     assert [history for _, history in asked][1:] == [["What is P0715?", "P0715 is the input speed sensor."]] * 2
+
+
+def test_chat_at_a_terminal_ends_where_somebody_wants_to_leave(
+    here: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    terminal = io.StringIO("What is P0715?\nQuit\nWhat is P0720?\n")
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr("sys.stdin", terminal)
+    assert main(["chat", *here, "--preset", "standard"]) == 0
+    out = capsys.readouterr().out
+    assert "P0715 is the input speed sensor. [1]" in out
+    assert out.count("\n> ") == 2
+    assert terminal.read() == "What is P0720?\n"
 
 
 def test_ask_by_a_preset_that_counts_is_refused(here: list[str], capsys: pytest.CaptureFixture[str]) -> None:

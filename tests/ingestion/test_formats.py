@@ -106,7 +106,7 @@ def test_a_web_page_has_headings_paragraphs_and_tables() -> None:
     ]
     assert extraction.blocks[-1].headings == ("Handbook", "Torques")
     assert extraction.title == "Depot handbook"
-    assert extraction.notes == ("left out: 1 elements that are not shown", "left out: 1 menus")
+    assert extraction.notes == ("left out: 1 element that is not shown", "left out: 1 menu")
 
 
 @pytest.mark.parametrize(

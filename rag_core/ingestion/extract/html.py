@@ -41,8 +41,11 @@ def extract_html(data: bytes) -> Extraction:
     text, encoding, hidden = _decode_page(data)
     reader = PageReader(BlockMaker())
     blocks = collect_blocks(reader.read(text))
-    counts = ((reader.hidden_count, "elements that are not shown"), (reader.navigation_count, "menus"))
-    notes = tuple(f"left out: {count} {name}" for count, name in counts if count)
+    counts = (
+        (reader.hidden_count, "element that is not shown", "elements that are not shown"),
+        (reader.navigation_count, "menu", "menus"),
+    )
+    notes = tuple(f"left out: {count} {one if count == 1 else many}" for count, one, many in counts if count)
     return Extraction(blocks, None, f"html ({encoding})", (*hidden, *notes), reader.title)
 
 

@@ -116,7 +116,7 @@ def as_over_http(name: str, arguments: Any) -> tuple[str, Any]:
 async def test_a_real_client_lists_and_calls_the_tools(app: Settings, mode: Any) -> None:
     """Over a socket, with a function key, in the version of today and by the handshake of those before."""
     with run_host(function_app.build_app(lambda: app), key="k") as url:
-        async with httpx2.AsyncClient(headers={"x-functions-key": "k"}) as http:
+        async with httpx2.AsyncClient(headers={"x-functions-key": "k"}, timeout=60) as http:
             document = {"document_id": "notes", "content": NOTES}
             assert (await http.post(f"{url}/api/index_document", json=document)).status_code == 200
             assert (await http.post(f"{url}/api/index_document", json=SHOP)).status_code == 200

@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 
 from rag_core.core.model import Evidence, Ranking
 from rag_core.core.ports import Reranker
+from rag_core.retrieval.extractive_answers import ANAPHORIC_START
 from rag_core.text.abbreviations import NO_GLOSSARY, Glossary, abbreviate
 from rag_core.text.sentences import find_sentences
 from rag_core.text.table_rows import StatedRow, find_prose_ranges, find_stated_rows
 from rag_core.text.terms import extract_terms
 
+LINES_BETWEEN_PARAGRAPHS = 2
 READ_CLOSELY = 3  # hits, best first, of which more than one excerpt is scored: each pair costs 12 ms
 CharRange = tuple[int, int]  # start and end of a part of a text, end excluded
 
@@ -62,13 +64,15 @@ def find_excerpts(
     """Find what fits in `max_chars` around the sentence or table row with most of the question's terms.
 
     Of two with equally many terms, the one whose terms are rarer in the passage wins; all are of one run of prose or of
-    one table, a row counting as it is said. One longer than `max_chars` (0: no limit) is cut after a word. Terms of the
-    `title` do not count where there are others, and an abbreviation counts as much as its meaning. Up to `count` - 1
+    one table, a row counting as it is said, and a sentence such as "It is …" with the one before it; those of the best
+    one's paragraph come first. One longer than `max_chars` (0: no limit) is cut after a word. Terms of the `title` do
+    not count where there are others, and an abbreviation counts as much as its meaning. Up to `count` - 1
     further excerpts are around the next best that none has; where there are any, the best row of a table stands alone
     besides. None: there is no prose, and no table with heads but those of GRADE evidence.
     """
     ranges = find_prose_ranges(content)
     prose = [run for start, end in ranges if (run := _split_run_into_sentences(content, start, end))]
+    prose = [_join_sentences_that_refer_back(run, content, max_chars) for run in prose]
     tables = find_stated_rows(content)
     texts = [[content[start:end] for start, end in run] for run in prose]
     texts += [[row.text for row in rows] for rows in tables]
@@ -180,6 +184,36 @@ def _split_run_into_sentences(content: str, start: int, end: int) -> list[CharRa
     ]
 
 
+def _join_sentences_that_refer_back(ranges: Sequence[CharRange], content: str, max_chars: int) -> list[CharRange]:
+    """Join a sentence such as "It is …" to the one before it in its paragraph, where both fit in `max_chars`."""
+    joined = list(ranges[:1])
+    for start, end in ranges[1:]:
+        first, before_end = joined[-1]
+        refers_back = ANAPHORIC_START.match(content[start:end]) and _stands_in_paragraph(content, before_end, start)
+        if refers_back and end - first <= max_chars:
+            joined[-1] = (first, end)
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def _stands_in_paragraph(content: str, end: int, start: int) -> bool:
+    """Return whether between two sentences there is white space alone, and no empty line."""
+    between = content[end:start]
+    return not between.strip() and between.count("\n") < LINES_BETWEEN_PARAGRAPHS
+
+
+def _put_own_paragraph_first(scores: Sequence[float], content: str, ranges: Sequence[CharRange]) -> list[float]:
+    """Return the scores with those of the best sentence's paragraph above all others, in the order that they have."""
+    best = first = last = max(range(len(scores)), key=scores.__getitem__)
+    while first and _stands_in_paragraph(content, ranges[first - 1][1], ranges[first][0]):
+        first -= 1
+    while last + 1 < len(ranges) and _stands_in_paragraph(content, ranges[last][1], ranges[last + 1][0]):
+        last += 1
+    raised = 1 + max((score for n, score in enumerate(scores) if n != best), default=0.0)
+    return [score + raised if first <= n <= last else score for n, score in enumerate(scores)]
+
+
 def _score_by_terms(query_terms: frozenset[str], runs: Sequence[Sequence[str]]) -> list[list[float]]:
     """Score each sentence or row of each run by its query terms: a term counts log(1 + all / those that have it)."""
     matches = [[query_terms & extract_terms(text) for text in run] for run in runs]
@@ -202,7 +236,8 @@ def _fit_excerpt(scores: Sequence[float], content: str, ranges: Sequence[CharRan
     ends = [start for start, _ in ranges[1:]] + [ranges[-1][1]]  # with the break after each
     sizes = [end - start for (start, _), end in zip(ranges, ends, strict=True)]
     lead_ins = {n for n, (start, end) in enumerate(ranges) if content[start:end].rstrip().endswith(":")}
-    window = fit_sentence_window(scores, sizes, room, lead_ins=lead_ins)
+    near_first = _put_own_paragraph_first(scores, content, ranges)
+    window = fit_sentence_window(near_first, sizes, room, lead_ins=lead_ins)
     if window:
         return ranges[window[0]][0], ranges[window[1]][1]
     start, _ = ranges[max(range(len(ranges)), key=scores.__getitem__)]

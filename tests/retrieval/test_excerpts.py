@@ -34,6 +34,26 @@ def test_what_is_announced_is_not_cut_off() -> None:
     assert cut(QUESTION, content, 50) == "The gearbox overheats at:\n\n 140 degrees."
 
 
+def test_an_excerpt_has_what_a_sentence_refers_to() -> None:
+    """S4-17, S4-21: "It is …" is read with the sentence before, and neither with the paragraph before these."""
+    content = (
+        "Brakes of the gearbox cool at 90 degrees, and lamps of the gearbox at 80.\n\n"
+        "The gearbox overheats at 140 degrees. It is stopped by hand when a lamp is lit. Tyres wear in the meantime."
+    )
+    question = "At how many degrees does the gearbox overheat, and who stops it?"
+    both = "The gearbox overheats at 140 degrees. It is stopped by hand when a lamp is lit."
+    assert cut(question, content, len(both) + 1) == both
+    assert cut(question, content, 160) == content.split("\n\n")[1]
+
+
+def test_a_sentence_that_refers_back_stays_in_its_paragraph_and_within_the_limit() -> None:
+    """S4-21."""
+    content = "The gearbox overheats.\n\nIt is stopped by hand."
+    assert cut("gearbox", content, 30) == "The gearbox overheats."
+    content = f"A lamp is lit{' and lit' * 10}. It is stopped when the gearbox overheats."
+    assert cut("gearbox overheats", content, 60) == "It is stopped when the gearbox overheats."
+
+
 def test_of_sentences_with_as_many_terms_the_one_with_the_rarer_is_taken() -> None:
     """S4-17: what stands everywhere in a passage does not say where in it to look."""
     content = "A gearbox is new. A gearbox is old. A gearbox turns. It overheats at 140 degrees."

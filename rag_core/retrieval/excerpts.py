@@ -64,9 +64,9 @@ def find_excerpts(
     """Find what fits in `max_chars` around the sentence or table row with most of the question's terms.
 
     Of two with equally many terms, the one whose terms are rarer in the passage wins; all are of one run of prose or of
-    one table, a row counting as it is said, and a sentence such as "It is …" with the one before it; those of the best
-    one's paragraph come first. One longer than `max_chars` (0: no limit) is cut after a word. Terms of the `title` do
-    not count where there are others, and an abbreviation counts as much as its meaning. Up to `count` - 1
+    one table, a row counting as it is said, and a sentence such as "It is …" with the one before it; none is of another
+    paragraph while that one's has more. One longer than `max_chars` (0: no limit) is cut after a word. Terms of the
+    `title` do not count where there are others, and an abbreviation counts as much as its meaning. Up to `count` - 1
     further excerpts are around the next best that none has; where there are any, the best row of a table stands alone
     besides. None: there is no prose, and no table with heads but those of GRADE evidence.
     """
@@ -203,15 +203,14 @@ def _stands_in_paragraph(content: str, end: int, start: int) -> bool:
     return not between.strip() and between.count("\n") < LINES_BETWEEN_PARAGRAPHS
 
 
-def _put_own_paragraph_first(scores: Sequence[float], content: str, ranges: Sequence[CharRange]) -> list[float]:
-    """Return the scores with those of the best sentence's paragraph above all others, in the order that they have."""
-    best = first = last = max(range(len(scores)), key=scores.__getitem__)
+def _find_paragraph(best: int, content: str, ranges: Sequence[CharRange]) -> CharRange:
+    """Return the indices of the first and last sentence of the best one's paragraph."""
+    first = last = best
     while first and _stands_in_paragraph(content, ranges[first - 1][1], ranges[first][0]):
         first -= 1
     while last + 1 < len(ranges) and _stands_in_paragraph(content, ranges[last][1], ranges[last + 1][0]):
         last += 1
-    raised = 1 + max((score for n, score in enumerate(scores) if n != best), default=0.0)
-    return [score + raised if first <= n <= last else score for n, score in enumerate(scores)]
+    return first, last
 
 
 def _score_by_terms(query_terms: frozenset[str], runs: Sequence[Sequence[str]]) -> list[list[float]]:
@@ -236,8 +235,13 @@ def _fit_excerpt(scores: Sequence[float], content: str, ranges: Sequence[CharRan
     ends = [start for start, _ in ranges[1:]] + [ranges[-1][1]]  # with the break after each
     sizes = [end - start for (start, _), end in zip(ranges, ends, strict=True)]
     lead_ins = {n for n, (start, end) in enumerate(ranges) if content[start:end].rstrip().endswith(":")}
-    near_first = _put_own_paragraph_first(scores, content, ranges)
-    window = fit_sentence_window(near_first, sizes, room, lead_ins=lead_ins)
+    window = fit_sentence_window(scores, sizes, room, lead_ins=lead_ins)
+    first, last = _find_paragraph(max(range(len(scores)), key=scores.__getitem__), content, ranges)
+    if window and not window[0] <= first <= last <= window[1]:  # it leaves a paragraph only with the whole of it
+        before = {n - first for n in lead_ins if first <= n < last}
+        inside = fit_sentence_window(scores[first : last + 1], sizes[first : last + 1], room, lead_ins=before)
+        ends_in_lead_in = inside is not None and first + inside[1] in lead_ins
+        window = (first + inside[0], first + inside[1]) if inside and not ends_in_lead_in else window
     if window:
         return ranges[window[0]][0], ranges[window[1]][1]
     start, _ = ranges[max(range(len(ranges)), key=scores.__getitem__)]

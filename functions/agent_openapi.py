@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from functions.operations import Operation, load_operation
-from functions.requests import EVENT_FIELDS, build_request_schemas
+from functions.requests import build_request_schemas, drop_event_fields
 from functions.routes import HTTP_API_VERSION, ROUTES, Route
 from functions.schemas import COMPONENT_REF, build_reply_schemas
 from functions.strict_json import JsonObject
@@ -67,8 +67,7 @@ def _make_example(operation: Operation) -> JsonObject:
 
 def _make_compact(schema: JsonObject) -> None:
     """Leave of the formats the compact one, and require it: what is optional an agent leaves out."""
-    for name in EVENT_FIELDS:
-        schema["properties"].pop(name, None)
+    drop_event_fields(schema)
     schema["properties"]["format"] = {"type": "string", "enum": ["compact"], "description": "always compact"}
     schema["required"] = [*schema.get("required", ()), "format"]
 

@@ -293,14 +293,13 @@ async def describe_tools(tools: Mapping[str, McpTool]) -> list[JsonObject]:
 
 def _describe_tool(tool: McpTool) -> JsonObject:
     """Return a tool with the JSON schema of its arguments, and when to call it."""
-    from functions.requests import EVENT_FIELDS, build_request_schema  # imported late: it loads pydantic
+    from functions.requests import build_request_schema, drop_event_fields  # imported late: it loads pydantic
 
     operation = tool.load_operation()
     schema: JsonObject = {"type": "object", "properties": {}, "additionalProperties": False}
     if operation.request:
         schema = build_request_schema(operation.request)
-    for name in EVENT_FIELDS:
-        schema["properties"].pop(name, None)
+    drop_event_fields(schema)
     if operation.compact:
         schema["properties"]["format"]["default"] = "compact"
     return {

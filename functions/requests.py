@@ -58,7 +58,13 @@ class Request(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-EVENT_FIELDS = ("progress_id",)  # of a reply in events, which no agent gets: these are not described to one
+EVENT_FIELDS = ("progress_id",)  # of a reply in events, which no agent gets
+
+
+def drop_event_fields(schema: JsonObject) -> None:
+    """Take the fields of a reply in events out of a request's schema that is for agents."""
+    for name in EVENT_FIELDS:
+        schema["properties"].pop(name, None)
 
 
 class _RequestSchemaGenerator(GenerateJsonSchema):

@@ -83,7 +83,7 @@ def back_up_data_folder(data_dir: Path, target: Path) -> Mapping[str, str]:
     if target.exists():
         raise Conflict(f"{target} exists: name a new folder for the backup", code="backup_exists")
     unfinished = target.with_name(f"{target.name}.unfinished")
-    with _fill_folder(unfinished, "the backup", code="backup_failed"):
+    with _fill_folder(unfinished, "the backup"):
         for name in OTHER_DATABASES:
             _copy_sqlite_file(data_dir / name, unfinished / name)
         index_name = str(get_database_file(folder).relative_to(data_dir))
@@ -113,7 +113,7 @@ def restore_backup(backup: Path, data_dir: Path) -> list[str]:
     files = _require_whole(backup)
     _require_empty(data_dir)
     unfinished = data_dir / UNFINISHED_RESTORE
-    with _fill_folder(unfinished, "the data folder", code="backup_failed"):
+    with _fill_folder(unfinished, "the data folder"):
         for name in files:
             (unfinished / name).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             shutil.copyfile(backup / name, unfinished / name)
@@ -126,9 +126,9 @@ def restore_backup(backup: Path, data_dir: Path) -> list[str]:
 
 
 @contextmanager
-def _fill_folder(folder: Path, name: str, *, code: str) -> Iterator[None]:
+def _fill_folder(folder: Path, name: str) -> Iterator[None]:
     """Let the block fill a new folder, in place of what a killed process left there; remove it after a failure."""
-    with translate_sqlite_errors(name, code=code, disk_full_effect=f"{name} was not written"):
+    with translate_sqlite_errors(name, code="backup_failed", disk_full_effect=f"{name} was not written"):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(mode=0o700, parents=True)
         with ExitStack() as on_failure:

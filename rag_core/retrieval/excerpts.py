@@ -236,7 +236,8 @@ def _fit_excerpt(scores: Sequence[float], content: str, ranges: Sequence[CharRan
     sizes = [end - start for (start, _), end in zip(ranges, ends, strict=True)]
     lead_ins = {n for n, (start, end) in enumerate(ranges) if content[start:end].rstrip().endswith(":")}
     window = fit_sentence_window(scores, sizes, room, lead_ins=lead_ins)
-    first, last = _find_paragraph(max(range(len(scores)), key=scores.__getitem__), content, ranges)
+    best = max(range(len(scores)), key=scores.__getitem__)
+    first, last = _find_paragraph(best, content, ranges)
     if window and not window[0] <= first <= last <= window[1]:  # it leaves a paragraph only with the whole of it
         before = {n - first for n in lead_ins if first <= n < last}
         inside = fit_sentence_window(scores[first : last + 1], sizes[first : last + 1], room, lead_ins=before)
@@ -244,7 +245,7 @@ def _fit_excerpt(scores: Sequence[float], content: str, ranges: Sequence[CharRan
         window = (first + inside[0], first + inside[1]) if inside and not ends_in_lead_in else window
     if window:
         return ranges[window[0]][0], ranges[window[1]][1]
-    start, _ = ranges[max(range(len(ranges)), key=scores.__getitem__)]
+    start, _ = ranges[best]
     return start, start + len(_cut_after_word(content[start:], room))
 
 

@@ -77,9 +77,8 @@ def _follows_word(text: str, start: int) -> bool:
     """Return whether a word is before a place in a text, with a few signs at most between: no cue can be elsewhere."""
     for at in range(start - 1, max(-1, start - MAX_SIGNS_AFTER_CUE - 2), -1):
         if text[at].isalnum():
-            return (
-                text[at].isalpha() or text[at - 1 : at].isalpha()
-            )  # the last sign of a cue may be a digit, as in "ipv4"
+            # the last sign of a cue may be a digit, as in "ipv4"
+            return text[at].isalpha() or text[at - 1 : at].isalpha()
     return False
 
 

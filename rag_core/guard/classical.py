@@ -116,7 +116,7 @@ async def generate_answer(query: Query, kit: Kit, run: Run) -> Answer:
         if relevant
         else await answer_from_web(query, passages, kit, run)
     )
-    clean_answer, spans = await redact_answer(answer, kit.redactor)
+    clean_answer, spans = await run.step("redact_answer", redact_answer(answer, kit.redactor))
     report_redactions("answer", spans, run)
     return clean_answer
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Awaitable, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
+from threading import Event
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from evals.answer_fit import LabelledJudge
 from rag_core.core.errors import DeadlineExceeded, InvalidRequest, Unavailable
 from rag_core.core.index import Index
 from rag_core.core.kit import Kit, NoRedactor
-from rag_core.core.model import Answer, Chunk, Ranking, Scope, Span
+from rag_core.core.model import Answer, Chunk, PiiSpan, Ranking, Scope, Span
 from rag_core.core.ports import LLM, ChunkStore, Embedder, Probe, Prompt, Reranker, WebResult, WebSearch
 from rag_core.core.preset_choice import choose_preset
 from rag_core.core.presets import resolve_preset
@@ -555,6 +556,23 @@ async def test_a_model_that_is_late_leaves_what_there_is(monkeypatch: pytest.Mon
     answer = await asked(await parts(llm=Asleep()), "gearbox temperature", run)  # type: ignore[arg-type]
     assert answer.text == FACT
     assert [(d.step, d.code) for d in run.degraded] == [("answer", DeadlineExceeded.code)]
+
+
+async def test_an_answer_whose_redaction_outlasts_the_deadline_is_an_error() -> None:
+    """C45: the redaction of an answer has the time of the request as well, and nothing is shown without it."""
+    ended = Event()
+
+    class Stuck(RuleBasedRedactor):
+        def find_pii_spans(self, text: str) -> Sequence[PiiSpan]:
+            assert FACT not in text or ended.wait(timeout=60)
+            return ()
+
+    try:
+        async with asyncio.timeout(30):
+            with pytest.raises(DeadlineExceeded, match="redact_answer"):
+                await asked(replace(await parts(), redactor=Stuck()), "gearbox temperature", Run(within_s=2))
+    finally:
+        ended.set()
 
 
 async def test_a_question_that_cannot_be_embedded_is_an_error_with_no_confidence() -> None:

@@ -15,7 +15,7 @@ from typing import Unpack
 from rag_core import parts
 from rag_core.composition.assembly import KitHolder, build_in_memory_kit
 from rag_core.composition.index_assembly import build_embedding_tariff
-from rag_core.core.errors import UnreadableDocument
+from rag_core.core.errors import InvalidRequest, UnreadableDocument
 from rag_core.core.kit import Kit
 from rag_core.core.metrics import record_answer
 from rag_core.core.model import Citation, Claim, EntityGraph, Facet, Filter, IndexingResult, Job, Scope, Turn
@@ -74,7 +74,8 @@ class RAG:
         """
         kit, run = self.kit, run or self.start_run()
         preset = resolve_choice(choice, kit, run, preset_overrides=self.settings.preset_overrides)
-        query = preset.build_query(text, as_scope(scope), filters=filters, facets=facets, history=history)
+        query_text = text if preset.pipeline == "facets" else check_text(text, "query")  # facets count all or what fits
+        query = preset.build_query(query_text, as_scope(scope), filters=filters, facets=facets, history=history)
         query, kit = await resolve_conversation(query, kit, run)
         result = await search_with_pipeline(query, kit, run, pipeline=preset.pipeline)
         saved = await saved_runs.save_run(query, result, preset, "consult_rag", kit, run)
@@ -101,7 +102,7 @@ class RAG:
         kit, run = self.kit, run or self.start_run()
         kit = replace(kit, keep_runs=kit.keep_runs or keep)
         preset = resolve_choice(choice, kit, run, preset_overrides=self.settings.preset_overrides)
-        query = preset.build_query(text, as_scope(scope), filters=filters, history=history)
+        query = preset.build_query(check_text(text, "query"), as_scope(scope), filters=filters, history=history)
         query, answer = await answer_in_conversation(query, kit, run)
         record_answer(preset.pipeline, answer.status, [claim.verdict for claim in answer.claims])
         reply = AnswerReply(answer, query, preset, run, {})
@@ -149,12 +150,13 @@ class RAG:
         """Make a document searchable and wait until it is: an upload, or a file by its path.
 
         Raises:
+            InvalidRequest: there is no such file.
             TooLarge, UnsupportedDocument, UnreadableDocument: the file cannot be indexed as it is.
         """
         if isinstance(source, parts.upload.Upload):
             upload = source
         else:
-            upload = await asyncio.to_thread(parts.upload.upload_from_file, Path(source))
+            upload = await asyncio.to_thread(parts.upload.upload_from_file, _find_file(source))
         upload = replace(upload, title=title) if title else upload
         run, chunking = run or Run(within_s=INDEXING_TIMEOUT_S), chunking or parts.chunking.Chunking()
         return await parts.indexing.index_document(
@@ -221,7 +223,8 @@ class RAG:
 
     async def cite(self, text: str, *, scope: Scope | str = "default", run: Run | None = None) -> tuple[Claim, ...]:
         """Return each sentence of any text with a verdict and the passages of the index that bear on it."""
-        return await parts.text_citation.cite_text(text, as_scope(scope), self.kit, run or self.start_run())
+        checked = check_text(text, "text")
+        return await parts.text_citation.cite_text(checked, as_scope(scope), self.kit, run or self.start_run())
 
     async def graph(
         self,
@@ -272,7 +275,7 @@ class RAG:
         """
         run, scope, budget = run or self.start_run(), as_scope(scope), budget or parts.linking.LinkBudget()
         linked = await parts.link_question.link_question(
-            text, database, scope, self.kit, run, budget=budget, by_model=by_model
+            check_text(text, "query"), database, scope, self.kit, run, budget=budget, by_model=by_model
         )
         return parts.schema_reply.SchemaReply(linked, run, scope.workflow_id)
 
@@ -379,3 +382,17 @@ async def open(settings: Settings | None = None) -> AsyncIterator[RAG]:
 def as_scope(scope: Scope | str) -> Scope:
     """Return a scope as it is, and the id of a workflow as the scope of all that the workflow shares."""
     return Scope(scope) if isinstance(scope, str) else scope
+
+
+def check_text(text: str, field: str) -> str:
+    """Return the text of a request. Raises InvalidRequest when it is blank or no text."""
+    if not isinstance(text, str) or not text.strip():
+        raise InvalidRequest(field, "must be a text that is not blank")
+    return text
+
+
+def _find_file(source: Path | str) -> Path:
+    file = Path(source)
+    if not file.is_file():
+        raise InvalidRequest("source", f"must be a file: there is none at {source}")
+    return file

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import sqlite3
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -206,7 +207,10 @@ async def test_a_schema_of_which_nothing_is_said_stays_as_it_is() -> None:
     assert await enrich_schema("raw", ["t"], workflow_id="w", consult=consult) == "raw"
 
 
-async def test_many_questions_at_once_are_each_answered(function: str) -> None:
+async def test_many_questions_at_once_are_each_answered(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        sys.modules["rag_core.client"], "CONNECT_TIMEOUT_S", 60.0
+    )  # a busy core
     said = deployed(function)
     replies = await asyncio.gather(
         *(consult_rag(query="P0700", pipeline="standard", workflow_id="garage", chosen=said) for _ in range(8))

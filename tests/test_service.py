@@ -1,4 +1,6 @@
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,6 +12,7 @@ from rag_core.core.model import Document, Entity, Filter, Scope
 from rag_core.core.ports import Completion, Prompt
 from rag_core.core.run import Run
 from rag_core.pipelines import search_with_pipeline as consult
+from rag_core.rag import RAG
 from tests.fakes import SCOPE, Down, ScriptedLLM, chunk, filled, grades, kit, query
 
 MANUAL = (
@@ -33,6 +36,23 @@ async def test_a_question_goes_to_the_pipeline_of_its_name_and_advanced_is_the_d
 async def test_an_unknown_pipeline_is_refused_with_those_there_are() -> None:
     with pytest.raises(InvalidRequest, match="pipeline must be one of standard, rerank, advanced, facets"):
         await consult(query("x"), kit(await filled(*MANUAL)), Run(), pipeline="magic")
+
+
+@pytest.mark.parametrize("said", ["", " \n", 5, None])
+async def test_the_front_door_refuses_what_is_no_question_whichever_entrance_it_comes_by(said: Any) -> None:
+    rag = RAG(kit(await filled(*MANUAL)))
+    for asked, field in ((rag.search, "query"), (rag.answer, "query"), (rag.link_schema, "query"), (rag.cite, "text")):
+        with pytest.raises(InvalidRequest, match="must be a text that is not blank") as refused:
+            await asked(said)
+        assert refused.value.field == field
+
+
+async def test_the_front_door_names_an_option_and_a_file_that_do_not_exist(tmp_path: Path) -> None:
+    rag, misspelt = RAG(kit(await filled(*MANUAL))), {"topk": 2}
+    with pytest.raises(InvalidRequest, match=r"topk is no option; did you mean top_k\?; there are pipeline, "):
+        await rag.search("P0700", **misspelt)  # type: ignore[arg-type]
+    with pytest.raises(InvalidRequest, match="source must be a file: there is none at "):
+        await rag.index(tmp_path / "manual.pdf")
 
 
 async def test_the_diary_says_who_did_a_step_and_what_it_cost() -> None:

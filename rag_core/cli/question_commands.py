@@ -30,9 +30,8 @@ async def run_query_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     from rag_core.cli import terminal_output
     from rag_core.retrieval.captions import add_lexical_captions
 
-    query_text = _require_text(arguments.text)
     reply = await rag.search(
-        query_text,
+        arguments.text,
         scope=arguments.workflow,
         run=run,
         preset=arguments.preset,
@@ -42,7 +41,7 @@ async def run_query_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
         print(json.dumps(reply.to_json(), ensure_ascii=False, indent=2))
         return 0
     # a terminal has room for a sentence of each hit, also where the preset asks for no captions
-    result = replace(reply.result, hits=add_lexical_captions(query_text, reply.result.hits))
+    result = replace(reply.result, hits=add_lexical_captions(arguments.text, reply.result.hits))
     terminal_output.print_search_result(result, reply.preset.pipeline, run)
     terminal_output.print_run(run)
     terminal_output.print_saved_query_hint(reply.saved)
@@ -58,7 +57,7 @@ async def run_ask_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     scope = await _limit_scope_to_documents(arguments.document, Scope(arguments.workflow), rag.kit)
     with AnswerStream(arguments.style, arguments.preset) as shown:
         run.listener = None if arguments.json else shown.show_event
-        reply = await rag.answer(_require_text(arguments.text), scope=scope, run=run, preset=arguments.preset)
+        reply = await rag.answer(arguments.text, scope=scope, run=run, preset=arguments.preset)
         run.listener = None
     opened_citation.save_last_citations(reply.answer, rag.settings.data_dir)
     if arguments.json:
@@ -181,7 +180,7 @@ async def run_cite_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     from rag_core.run_reply import format_run
 
     text = sys.stdin.read() if arguments.text == "-" else arguments.text
-    claims = await rag.cite(_require_text(text), scope=arguments.workflow, run=run)
+    claims = await rag.cite(text, scope=arguments.workflow, run=run)
     if arguments.json:
         print_json({**format_run(run), "claims": format_claims(claims, "numbers")})
         return 0
@@ -189,13 +188,6 @@ async def run_cite_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
         terminal_output.print_claim(claim)
     terminal_output.print_run(run)
     return 0
-
-
-def _require_text(text: str) -> str:
-    """Return the text. Raises InvalidRequest when it is blank."""
-    if not text.strip():
-        raise InvalidRequest("the text", "must not be empty")
-    return text
 
 
 async def _limit_scope_to_documents(names: Sequence[str], scope: Scope, kit: Kit) -> Scope:

@@ -8,6 +8,7 @@ from rag_core.core.errors import InvalidRequest
 from rag_core.core.kit import Kit
 from rag_core.core.presets import PRESETS, Preset, find_preset_name, resolve_preset
 from rag_core.core.run import Run
+from rag_core.text.near_names import suggest_name
 
 STAGE_FLAGS = MappingProxyType(
     {"rerank": "enable_rerank", "rewordings": "enable_query_expansion", "imaginings": "enable_hyde"}
@@ -36,8 +37,11 @@ def resolve_choice(
     """Return the preset of a request, and warn of what it asks for in vain.
 
     Raises:
-        InvalidRequest: as `choose_preset`.
+        InvalidRequest: there is no such option; or as `choose_preset`.
     """
+    options = list(PresetChoice.__annotations__)
+    for unknown in choice.keys() - set(options):
+        raise InvalidRequest(unknown, f"is no option{suggest_name(unknown, options)}; there are {', '.join(options)}")
     if isinstance(resolved := choice.get("preset"), Preset):
         return resolved
     preset, ineffective = choose_preset(**choice, preset_overrides=preset_overrides)  # type: ignore[arg-type]

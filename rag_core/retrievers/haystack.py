@@ -3,7 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from haystack import Document, component
+try:
+    from haystack import Document, component
+except ImportError as error:
+    raise ImportError("this retriever requires: pip install 'azure-rag[haystack]'") from error
 
 from rag_core.background_loop import wait_for_result
 from rag_core.client import consult_rag

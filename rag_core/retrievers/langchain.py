@@ -3,9 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
-from langchain_core.documents import Document
-from langchain_core.retrievers import BaseRetriever
+try:
+    from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+    from langchain_core.documents import Document
+    from langchain_core.retrievers import BaseRetriever
+except ImportError as error:
+    raise ImportError("this retriever requires: pip install 'azure-rag[langchain]'") from error
 from pydantic import Field
 
 from rag_core.background_loop import wait_for_result

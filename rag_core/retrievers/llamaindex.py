@@ -3,8 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from llama_index.core.retrievers import BaseRetriever
-from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+try:
+    from llama_index.core.retrievers import BaseRetriever
+    from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+except ImportError as error:
+    raise ImportError("this retriever requires: pip install 'azure-rag[llamaindex]'") from error
 
 from rag_core.background_loop import wait_for_result
 from rag_core.client import consult_rag

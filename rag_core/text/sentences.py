@@ -13,6 +13,8 @@ _CHARACTER_REFERENCE = re.compile(r"&#(?>0*(?=[0-9]))([0-9]{1,8}+)[0-9]*+")
 _LIST_ITEM = re.compile(r"\n(?=(?:[ \t]{0,20}(?:[-*•▪◦●‣|#]|\d{1,3}[.)])|[^\n|]{1,80}[ \t]\|)\s)")
 # the mark of a list item: sentencex misses all sentence ends after the last mark, and takes "1." for a sentence
 _LIST_MARKER = re.compile(r"^([ \t]{0,20})([-*•▪◦●‣]|\d{1,3}[.)])(?=\s)", re.MULTILINE)
+# whole words that sentencex takes for abbreviations before a title such as "Dr."; "No. 5" and "Ill. Rev." are such
+_WHOLE_WORD = re.compile(r"\b(?:May|me|no|ill|miss|ore)(?=\. [A-Z])")
 # a numbered title on its own line, as in PDF text, is not part of the sentence below
 _NUMBERED_TITLE = re.compile(
     r"^\d{1,2}(?:\.\d{1,2}){0,3}\.?[ \t]{1,9}[A-Z][^\n.!?;:]{0,70}\n(?=[A-Z0-9])", re.MULTILINE
@@ -40,10 +42,11 @@ def trim_range(text: str, start: int, end: int) -> tuple[int, int] | None:
 
 
 def _find_sentence_boundaries(text: str) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each sentence as sentencex sees them, with list marks replaced by letters."""
+    """Yield start and end of each sentence as sentencex sees them, with other letters for what it would misread."""
     from sentencex import get_sentence_boundaries
 
     unmarked = _LIST_MARKER.sub(lambda mark: mark[1] + "I" * len(mark[2]), text)
+    unmarked = _WHOLE_WORD.sub(lambda word: "x" * len(word[0]), unmarked)
     start = 0
     while start < len(text):
         window_end = _find_window_end(unmarked, start)

@@ -1,7 +1,9 @@
 """Retrievers of other libraries, with the libraries themselves: `python -m evals.agent_doors` makes environments that
 have them and runs this file in each; in the one of the project, which has none, each is skipped."""
 
+import importlib
 import importlib.util
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -75,6 +77,16 @@ def test_a_failure_is_raised_and_is_not_an_empty_list(retrieve: Callable[..., An
         retrieve("What stores P0700?", "garage", {"pipeline": "nonsense"})
     causes = [failed.value, failed.value.__cause__]
     assert any(isinstance(cause, InvalidRequest) for cause in causes)
+
+
+@pytest.mark.parametrize("toolkit", ["langchain", "llamaindex", "haystack"])
+def test_without_its_toolkit_a_retriever_says_what_to_install(toolkit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = f"rag_core.retrievers.{toolkit}"
+    for absent in ("langchain_core.callbacks", "llama_index.core.retrievers", "haystack"):
+        monkeypatch.setitem(sys.modules, absent, None)
+    monkeypatch.delitem(sys.modules, name, raising=False)
+    with pytest.raises(ImportError, match=rf"pip install 'azure-rag\[{toolkit}\]'"):
+        importlib.import_module(name)
 
 
 async def test_langchain_is_answered_in_the_callers_loop_too() -> None:

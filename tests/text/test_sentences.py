@@ -53,6 +53,11 @@ def check_ranges(text: str, found: list[tuple[int, int]]) -> None:
         ("3.1 What it means\nP0700 names\nno part.", ["3.1 What it means", "P0700 names\nno part."]),
         ("One line\nand the next. Émile 😀 came. Done.", ["One line\nand the next.", "Émile 😀 came.", "Done."]),
         ("Work | Hours\nBleed it | 2\n\nGo home.", ["Work | Hours", "Bleed it | 2", "Go home."]),
+        (
+            "It is due by 29 May. Dr. Lee signs. Ask me. Mr. Ito knows.",
+            ["It is due by 29 May.", "Dr. Lee signs.", "Ask me.", "Mr. Ito knows."],
+        ),
+        ("See No. V of the list by May Ltd. of London.", ["See No. V of the list by May Ltd. of London."]),
         (" \n ", []),
     ],
 )

@@ -86,6 +86,8 @@ async def answer_in_conversation(query: Query, kit: Kit, run: Run) -> tuple[Quer
     One that is refused is answered without these turns if it says its own subject, which they drown where no chat model
     writes the question to stand alone.
     """
+    from rag_core.answering.disagreements import describe_disagreements  # loaded late: a search does not wait for it
+
     (asked, answer), notes = await run.try_out(_answer_after_turns(query, kit, run))
     if answer.status == "unknown" and asked.history and stands_alone(query.text):
         alone = replace(query, history=())
@@ -93,6 +95,8 @@ async def answer_in_conversation(query: Query, kit: Kit, run: Run) -> tuple[Quer
         if own_answer.status != "unknown":
             asked, answer, notes = alone, own_answer, own_notes
     run.keep_notes(notes)
+    for disagreement in describe_disagreements(answer.claims):
+        run.warn("sources_disagree", disagreement)
     return asked, answer
 
 

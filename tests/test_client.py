@@ -208,9 +208,7 @@ async def test_a_schema_of_which_nothing_is_said_stays_as_it_is() -> None:
 
 
 async def test_many_questions_at_once_are_each_answered(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        sys.modules["rag_core.client"], "CONNECT_TIMEOUT_S", 60.0
-    )  # a busy core
+    monkeypatch.setattr(sys.modules["rag_core.client"], "CONNECT_TIMEOUT_S", 60.0)  # a busy core
     said = deployed(function)
     replies = await asyncio.gather(
         *(consult_rag(query="P0700", pipeline="standard", workflow_id="garage", chosen=said) for _ in range(8))

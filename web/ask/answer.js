@@ -81,14 +81,22 @@ function Sources({ claims, show }) {
   const places = Map.groupBy(citations.values(), (citation) => `${citation.document_id} ${describePlace(citation)}`);
   if (!places.size) return null;
   const [first, others] = [[...places.values()].slice(0, MAX_SOURCES), [...places.values()].slice(MAX_SOURCES)];
-  return html`<${SourceList} label="Sources" places=${first} show=${show} />
-    ${others.length > 0 && html`<details><summary class="hint">${others.length} more sources</summary><${SourceList} label="More sources" places=${others} show=${show} /></details>`}`;
+  const name = (citation) => describePlace(citation) + nameTwin(citation, [...citations.values()]);
+  return html`<${SourceList} label="Sources" places=${first} name=${name} show=${show} />
+    ${others.length > 0 && html`<details><summary class="hint">${others.length} more sources</summary><${SourceList} label="More sources" places=${others} name=${name} show=${show} /></details>`}`;
 }
 
-function SourceList({ label, places, show }) {
+function SourceList({ label, places, name, show }) {
   return html`<ul class="chips sources-row" aria-label=${label}>${places.map((cited) => html`<li>
     <button type="button" class="chip source-chip" onClick=${(event) => show(joinCitations(cited), event.currentTarget)}>
-      <b>${cited.map(({ number }) => number).join(", ")}</b> ${describePlace(cited[0])}</button></li>`)}</ul>`;
+      <b>${cited.map(({ number }) => number).join(", ")}</b> ${name(cited[0])}</button></li>`)}</ul>`;
+}
+
+/** The file of a citation, where another document of the same title is cited as well: two versions of one policy. */
+function nameTwin(citation, citations) {
+  const file = citation.source?.split("/").pop();
+  const hasTwin = citations.some(({ title, document_id: id }) => title === citation.title && id !== citation.document_id);
+  return hasTwin && file ? ` (${file})` : "";
 }
 
 const joinCitations = (cited) => ({ ...cited[0], boxes: cited.flatMap(({ boxes }) => boxes), quote: cited.map(({ quote }) => quote).join(" […] ") });

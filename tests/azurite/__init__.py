@@ -14,6 +14,7 @@ import pytest
 from azure.core.exceptions import ResourceNotFoundError
 from azure.data.tables import TableClient
 from azure.storage.blob import ContainerClient
+from fasteners import InterProcessLock
 
 from rag_core.jobs.azure_storage import JOB_CONTAINER_NAME, JOB_TABLE_NAME
 from rag_core.stores.azure_answer_log import ANSWER_LOG_CONTAINER_NAME
@@ -67,17 +68,20 @@ def account(addresses: dict[str, str]) -> str:
 
 @functools.cache
 def installed() -> Path:
-    """Its folder: once for each lock file, whole or not at all."""
+    """Its folder: once for each lock file, whole or not at all, and by one of the processes that ask for it at once."""
     home = CACHE / f"azurite-{hashlib.sha256(LOCK.read_bytes()).hexdigest()[:8]}"
-    if not home.exists():
-        CACHE.mkdir(exist_ok=True)
-        making = Path(tempfile.mkdtemp(prefix="azurite-", dir=CACHE))
-        for file in (LOCK, LOCK.with_name("package.json")):
-            shutil.copy(file, making)
-        how = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
-        if subprocess.run(how, cwd=making, capture_output=True).returncode:
-            shutil.rmtree(making)
-            pytest.skip("npm could not install Azurite (186 MB) into .cache; is the registry within reach?")
-        if not home.exists():  # by another test run, meanwhile
-            making.rename(home)
+    with InterProcessLock(CACHE / "azurite.lock"):  # makes the folder
+        if not home.exists():
+            _install(home)
     return home
+
+
+def _install(home: Path) -> None:
+    making = Path(tempfile.mkdtemp(prefix="azurite-", dir=CACHE))
+    for file in (LOCK, LOCK.with_name("package.json")):
+        shutil.copy(file, making)
+    how = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+    if subprocess.run(how, cwd=making, capture_output=True).returncode:
+        shutil.rmtree(making)
+        pytest.skip("npm could not install Azurite (186 MB) into .cache; is the registry within reach?")
+    making.rename(home)

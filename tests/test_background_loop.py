@@ -3,12 +3,22 @@
 import asyncio
 import signal
 import threading
+from collections.abc import Iterator
 
 import pytest
 
 from rag_core.background_loop import wait_for_result
 
 
+@pytest.fixture
+def heeded() -> Iterator[None]:
+    """SIGINT interrupts, also where a shell has started the tests in its background, with that signal ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeded")
 def test_an_interrupt_ends_the_work_that_is_waited_for() -> None:
     """As of a notebook's cell: it went on asking models that are paid for."""
     ended = threading.Event()

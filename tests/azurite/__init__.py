@@ -69,11 +69,15 @@ def account(addresses: dict[str, str]) -> str:
 @functools.cache
 def installed() -> Path:
     """Its folder: once for each lock file, whole or not at all, and by one of the processes that ask for it at once."""
-    home = CACHE / f"azurite-{hashlib.sha256(LOCK.read_bytes()).hexdigest()[:8]}"
+    home = CACHE / name_folder()
     with InterProcessLock(CACHE / "azurite.lock"):  # makes the folder
         if not home.exists():
             _install(home)
     return home
+
+
+def name_folder() -> str:
+    return f"azurite-{hashlib.sha256(LOCK.read_bytes()).hexdigest()[:8]}"
 
 
 def _install(home: Path) -> None:

@@ -2,17 +2,43 @@
 
 import signal
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from types import FrameType
 
-from tests.adversarial.shapes import Shape
+from tests.adversarial.shapes import Shape, halve
 
 MAX_RATIO = 2.6  # of the CPU for twice the text: 2 is linear, 4 quadratic
 SUSPECT_RATIO = 2.3  # of short texts, for which what is linear hides more of the square
 FACTORS = {1: SUSPECT_RATIO, 4: MAX_RATIO, 16: MAX_RATIO, 64: MAX_RATIO}  # how many times as long a text, and its ratio
+PLAIN_RATIO = 3.4  # nothing but the square gives it twice, of two long texts: no longer one is tried
+SIEVE_LIMIT_S = 2.0  # of CPU for all shapes of a function: most take 0.02
 GIVE_UP = 2  # times what a call may take: it is ended there, and reported as more than that
+
+
+def list_slow(function: Callable[[str], object], shapes: Iterable[Shape], *, chars: int, floor_s: float) -> list[Shape]:
+    """Return the shapes that take a fifth of `floor_s` for half of their text, and those that were not come to.
+
+    The whole of the others takes less than `floor_s`, be it by the square of its length, with a fourth for chance: it
+    begins and ends as its half. One limit for them all, since one for each text takes as long as most texts.
+    """
+    slow, left = [], list(shapes)
+    with suppress(OverBudget), _limit_cpu(SIEVE_LIMIT_S):
+        while left:
+            text = _write_half(left[-1], chars)
+            began = time.thread_time()
+            function(text)
+            if time.thread_time() - began >= floor_s / 5:
+                slow.append(left[-1])
+            left.pop()
+    return [*slow, *left]
+
+
+@lru_cache(maxsize=1000)
+def _write_half(shape: Shape, chars: int) -> str:
+    return shape(halve(shape, chars))
 
 
 class OverBudget(Exception):
@@ -30,6 +56,10 @@ class Growth:
     once_s: float
     twice_s: float
 
+    @property
+    def is_plain(self) -> bool:
+        return self.twice_s == float("inf") or self.twice_s / self.once_s > PLAIN_RATIO
+
     def __str__(self) -> str:
         return f"{self.once_s:.3f} s for {self.chars:,} characters, {self.twice_s:.3f} s for {2 * self.chars:,}"
 
@@ -42,12 +72,15 @@ def find_excess(
     What takes less than `floor_s` for the longer text is fast enough, whatever its growth; what takes more than `max_s`
     is too slow, whatever its growth. Between them the ratio decides. It is asked again for 4, 16 and 64 times the text,
     for on a busy machine that of a short text is chance, and memory comes in steps: what takes the square only stands
-    out the more.
+    out the more, and two long texts that say it plainly settle it.
     """
-    growth = None
+    growth, plain = None, 0
     for factor, max_ratio in FACTORS.items():
         if not (growth := _find_growth(function, shape, factor * chars, factor * floor_s, factor * max_s, max_ratio)):
             return None
+        plain = plain + 1 if factor > 1 and growth.is_plain else 0
+        if plain == 2:
+            break
     return growth
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from tests.adversarial.shapes import Shape, pump, repeat
+from tests.adversarial.shapes import Shape, repeat
 
 REPEATS = (re._constants.MAX_REPEAT, re._constants.MIN_REPEAT, re._constants.POSSESSIVE_REPEAT)
 CATEGORIES = {"DIGIT": "7", "SPACE": " \n", "WORD": "a7_", "NOT_DIGIT": "a ", "NOT_SPACE": "a.", "NOT_WORD": " ."}
@@ -26,7 +26,7 @@ def list_attacks(pattern: re.Pattern[Any], seed: int = 0) -> list[Shape]:
         whole = sampler.write(tree)
         for prefix, body in sampler.find_repeats(tree, ""):
             for key, shape in (
-                (f"{prefix}({body})*", partial(pump, prefix, body)),
+                (f"{prefix}({body})*", partial(_pump, prefix, body)),
                 (f"({prefix}{body})*", partial(repeat, prefix + body)),
                 (f"({prefix}{body * 3})*", partial(repeat, prefix + body * 3)),
                 (f"({body})*", partial(repeat, body)),
@@ -36,6 +36,10 @@ def list_attacks(pattern: re.Pattern[Any], seed: int = 0) -> list[Shape]:
         if len(whole) > 1:
             texts.setdefault(f"({whole[:-1]})*", partial(repeat, whole[:-1]))
     return list(texts.values())
+
+
+def _pump(prefix: str, body: str, chars: int) -> str:
+    return prefix + repeat(body, max(len(body) + 8, chars - len(prefix)))
 
 
 class _Sampler:

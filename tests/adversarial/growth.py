@@ -2,43 +2,18 @@
 
 import signal
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from types import FrameType
 
-from tests.adversarial.shapes import Shape, halve
+from tests.adversarial.shapes import Shape
 
 MAX_RATIO = 2.6  # of the CPU for twice the text: 2 is linear, 4 quadratic
 SUSPECT_RATIO = 2.3  # of short texts, for which what is linear hides more of the square
 FACTORS = {1: SUSPECT_RATIO, 4: MAX_RATIO, 16: MAX_RATIO, 64: MAX_RATIO}  # how many times as long a text, and its ratio
 PLAIN_RATIO = 3.4  # nothing but the square gives it twice, of two long texts: no longer one is tried
-SIEVE_LIMIT_S = 2.0  # of CPU for all shapes of a function: most take 0.02
 GIVE_UP = 2  # times what a call may take: it is ended there, and reported as more than that
-
-
-def list_slow(function: Callable[[str], object], shapes: Iterable[Shape], *, chars: int, floor_s: float) -> list[Shape]:
-    """Return the shapes that take a fifth of `floor_s` for half of their text, and those that were not come to.
-
-    The whole of the others takes less than `floor_s`, be it by the square of its length, with a fourth for chance: it
-    begins and ends as its half. One limit for them all, since one for each text takes as long as most texts.
-    """
-    slow, left = [], list(shapes)
-    with suppress(OverBudget), _limit_cpu(SIEVE_LIMIT_S):
-        while left:
-            text = _write_half(left[-1], chars)
-            began = time.thread_time()
-            function(text)
-            if time.thread_time() - began >= floor_s / 5:
-                slow.append(left[-1])
-            left.pop()
-    return [*slow, *left]
-
-
-@lru_cache(maxsize=1000)
-def _write_half(shape: Shape, chars: int) -> str:
-    return shape(halve(shape, chars))
 
 
 class OverBudget(Exception):

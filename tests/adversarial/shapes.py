@@ -235,21 +235,6 @@ def repeat(piece: str, chars: int, *, end: str = END) -> str:
     return (piece * (chars // len(piece) + 1))[: chars - len(end)] + end
 
 
-def pump(prefix: str, piece: str, chars: int) -> str:
-    return prefix + repeat(piece, max(len(piece) + 8, chars - len(prefix)))
-
-
-def halve(shape: Shape, chars: int) -> int:
-    """Return about half of `chars`, so that a repeated piece is cut off at its end where it is for `chars`.
-
-    A shape that repeats no piece is not halved.
-    """
-    if not isinstance(shape, partial) or shape.func not in (repeat, pump):
-        return chars
-    period = len(shape.args[-1])
-    return chars - period * (chars // (2 * period))
-
-
 def _nest(opening: str, closing: str, chars: int) -> str:
     """Return brackets as deep as the length allows, all closed."""
     depth = chars // (len(opening) + len(closing))

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 from rag_core.answering.citation_styles import insert_marks, to_printable_line
-from rag_core.core.model import Answer, Chunk, Citation, Claim, Document, Span
+from rag_core.core.model import Answer, Citation, Claim, Document, Hit, Span
+from rag_core.core.rankings import get_ordering_score
 from rag_core.core.run import Run
 from rag_core.ingestion.tables import format_table_row, read_row_cells
 from rag_core.prompts.screening import screen_stored_text
@@ -21,7 +22,11 @@ MAX_SUMMARY_CHARS = 300  # of a document in a list
 
 MIN_FILLED_SHARE = 0.5  # of a table's columns, in a row that is given by its cells
 
-PassageText = Annotated[str, "a line with id, score and place (p4: page 4; l8-9: lines 8 to 9), then the text or cells"]
+PassageText = Annotated[
+    str,
+    "a line with id, score (9.5/10: a grade; .87/1: a cross-encoder's; .03: of the search, without a scale) and place "
+    "(p4: page 4; l8-9: lines 8 to 9), then the text or cells",
+]
 Columns = Annotated[str, "what the cells of the document's rows, between bars, are; left out where there are none"]
 Notes = Annotated[list[str], "what fell back, and warnings; left out where there are none"]
 
@@ -114,10 +119,11 @@ class _PassageList:
             self.documents[letter] = {"document_id": document_id, "title": title}
         return self.letters[document_id]
 
-    def add(self, chunk: Chunk, score: float, place: Span | None, text: str) -> str:
+    def add(self, hit: Hit, place: Span | None, text: str) -> str:
         """Add a passage and return its id."""
+        chunk = hit.chunk
         letter = self.assign_letter(chunk.document_id, chunk.title)
-        head = _join_head(f"{letter}{chunk.ordinal}", format_compact_score(score), format_compact_place(place))
+        head = _join_head(f"{letter}{chunk.ordinal}", _format_ordering_score(hit), format_compact_place(place))
         self.texts[head] = text
         self.cells.setdefault(letter, {})[head] = read_row_cells(text, chunk.metadata)
         return f"{letter}{chunk.ordinal}"
@@ -137,7 +143,7 @@ def format_compact_search(reply: SearchReply) -> CompactConsultReply:
     """Return the compact reply of `consult_rag`."""
     found = _PassageList()
     for hit in reply.hits:
-        found.add(hit.chunk, hit.score, hit.chunk.place, hit.chunk.content)
+        found.add(hit, hit.chunk.place, hit.chunk.content)
     documents, passages = found.format()
     compact: CompactConsultReply = {"success": True, "documents": documents, "passages": passages}
     if reply.result.facets:
@@ -154,7 +160,7 @@ def format_compact_answer(reply: AnswerReply, asked: str) -> CompactAskReply:
     ids = _add_cited_passages(answer, found)
     if answer.status == "unknown":
         for passage in answer.evidence:
-            found.add(passage.hit.chunk, passage.hit.score, passage.place, passage.text)
+            found.add(passage.hit, passage.place, passage.text)
     documents, passages = found.format()
     compact: CompactAskReply = {
         "success": True,
@@ -236,6 +242,12 @@ def format_compact_place(place: Span | None) -> str:
     return f"l{place.line_start}" + (f"-{place.line_end}" if place.line_end != place.line_start else "")
 
 
+def _format_ordering_score(hit: Hit) -> str:
+    """Format the score that ordered a hit with the end of its scale, 9.5/10 or .87/1; that of a search has none."""
+    score, highest = get_ordering_score(hit)
+    return format_compact_score(score) + (f"/{highest}" if highest else "")
+
+
 def format_compact_score(score: float) -> str:
     """Format a score by its first two digits, without a leading zero: .87, .029, 12."""
     digits = f"{float(f'{score:.2g}'):.6f}".rstrip("0").rstrip(".")
@@ -254,11 +266,10 @@ def _add_cited_passages(answer: Answer, found: _PassageList) -> Mapping[str, str
             continue
         passage = evidence.get(citation.chunk_id)
         if passage:
-            ids[citation.chunk_id] = found.add(passage.hit.chunk, passage.hit.score, passage.place, passage.text)
+            ids[citation.chunk_id] = found.add(passage.hit, passage.place, passage.text)
         else:
             id = f"{found.assign_letter(citation.document_id, citation.title)}q{len(ids)}"
-            place = format_compact_place(citation.place)
-            found.texts[_join_head(id, format_compact_score(citation.score), place)] = citation.quote
+            found.texts[_join_head(id, format_compact_place(citation.place))] = citation.quote
             ids[citation.chunk_id] = id
     return ids
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest_asyncio
 from rag_core import compact_replies
 from rag_core.compact_replies import format_compact_score
 from rag_core.core.errors import NotFound
+from rag_core.core.model import Chunk, Hit, Span
 from rag_core.core.settings import Settings
 from rag_core.ingestion.upload import Upload
 from rag_core.rag import RAG, open
@@ -90,6 +92,25 @@ async def test_a_passage_says_where_it_stands_and_can_be_read_on_from(rag: RAG) 
     assert compact["documents"]["A"] == {"document_id": best.chunk.document_id, "title": best.chunk.title}
     read = await rag.read(best.chunk.document_id, first_passage=best.chunk.ordinal, max_tokens=1, scope="prose")
     assert [chunk.content for chunk in read.chunks] == [text]
+
+
+@pytest.mark.parametrize(
+    ("signals", "head"),
+    [
+        ({"words": 7.0, "semantic": 0.98, "grade": 9.5, "relevance": 0.5}, "A3 9.5/10 p4"),
+        ({"semantic": 0.87, "relevance": 0.5}, "A3 .87/1 p4"),
+        ({"relevance": 0.5}, "A3 .5/1 p4"),
+        ({"words": 7.0}, "A3 .1 p4"),
+    ],
+)
+async def test_the_score_of_a_passage_is_the_one_that_ordered_it_and_says_its_scale(
+    rag: RAG, signals: dict[str, float], head: str
+) -> None:
+    """A passage that was graded 9.5 of 10 was once shown with its fused 0.1."""
+    chunk = Chunk("c", "d", 3, "text", "", "", "c", spans=(Span(0, 4, 4, 1, 1),))
+    reply = await rag.search("fluid level", scope="prose", pipeline="standard", search_type="keyword", top_k=1)
+    found = replace(reply, result=replace(reply.result, hits=[Hit(chunk, 0.1, signals)]))
+    assert compact_replies.format_compact_search(found)["passages"] == [f"{head}\ntext"]
 
 
 async def test_a_document_is_read_in_parts_and_whole(rag: RAG) -> None:

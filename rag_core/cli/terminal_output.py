@@ -38,6 +38,7 @@ from rag_core.core.model import (
     SearchResult,
     Verdict,
 )
+from rag_core.core.rankings import get_ordering_score
 from rag_core.core.run import Run
 from rag_core.retrieval.graph import MAX_PATH_HOPS
 from rag_core.workbench.saved_runs import RankChange, RankedPassage, Replay, SavedRunFields
@@ -318,12 +319,11 @@ def _get_other_entity(edge: GraphEdge, entity: str) -> str:
 
 
 def _format_hit_score(hit: Hit) -> str:
-    """Format the score that orders the hits: the grade (0 to 10), else the cross-encoder's, else the search's."""
-    formats = {"grade": "{:.1f} of 10", "semantic": "{:.2f}"}
-    return next(
-        (score_format.format(hit.signals[signal]) for signal, score_format in formats.items() if signal in hit.signals),
-        f"{hit.score:.4f}",
-    )
+    """Format the score that ordered the hits: the grade (0 to 10), else the cross-encoder's, else the search's."""
+    score, highest = get_ordering_score(hit)
+    if highest is None:
+        return f"{score:.4f}"
+    return f"{score:.2f}" if highest == 1 else f"{score:.1f} of {highest}"
 
 
 def _format_hit_excerpt(hit: Hit) -> str:

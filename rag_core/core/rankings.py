@@ -11,6 +11,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 LEG_SIGNALS = ("words", "meaning")  # the signals of the lexical and of the vector leg
 NAMED_SIGNAL = "named"  # what a hit gains because the best passages name its document
+ORDERING_SCALES = {"grade": 10, "semantic": 1, "relevance": 1}  # the highest score of each, the last stage first
 # the least depth of a leg before fusion: a chunk at rank 50 in both legs still outscores the first of only one leg
 MIN_LEG_DEPTH = 50
 
@@ -18,6 +19,14 @@ MIN_LEG_DEPTH = 50
 def sort_by_score(hits: Sequence[Hit]) -> list[Hit]:
     """Return the hits by score, highest first; hits of equal score are ordered by chunk id."""
     return sorted(hits, key=lambda hit: (-hit.score, hit.chunk.id))
+
+
+def get_ordering_score(hit: Hit) -> tuple[float, int | None]:
+    """Return the score of the last stage that ordered a hit, and the highest on its scale; None: the search's own."""
+    for signal, highest in ORDERING_SCALES.items():
+        if signal in hit.signals:
+            return hit.signals[signal], highest
+    return hit.score, None
 
 
 def fuse_by_reciprocal_rank(*rankings: Ranking, k: int = 60) -> list[Hit]:

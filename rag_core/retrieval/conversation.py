@@ -21,6 +21,7 @@ from rag_core.core.run import Run
 from rag_core.core.techniques import note_techniques
 from rag_core.prompts.completions import complete_object, make_invalid_completion_error
 from rag_core.retrieval.search import RankingsByLabel, VectorsByLabel, embed_variants
+from rag_core.text.anaphora import stands_alone
 from rag_core.text.codes import find_codes
 
 REWRITING_TIMEOUT_S = 20.0
@@ -53,7 +54,8 @@ async def resolve_conversation(query: Query, kit: Kit, run: Run) -> tuple[Query,
     """Return the query as a chat model writes it to stand alone, without its history, and the kit to answer it with.
 
     Without a chat model, or where it fails, the query keeps its history, and the kit's reranker reads it in context,
-    also where a local technique chooses or grades by it.
+    also where a local technique chooses or grades by it. A question that leans on the turns is noted as "conversation",
+    one that has a subject of its own as "prior_turns": to its asker they are no part of it.
     """
     turns = select_user_turns(query.history)
     if query.preset.pipeline in SINGLE_TURN_PIPELINES and turns:
@@ -62,7 +64,7 @@ async def resolve_conversation(query: Query, kit: Kit, run: Run) -> tuple[Query,
         return replace(query, history=()), kit
     if kit.has_chat_model and (standalone := await _rewrite_with_fallback(query, kit, run)):
         return replace(query, text=standalone, history=()), kit
-    run.techniques.setdefault("conversation", TURNS_TECHNIQUE)
+    run.techniques.setdefault("prior_turns" if stands_alone(query.text) else "conversation", TURNS_TECHNIQUE)
     reranker = ContextReranker(kit.reranker, query.text, query.text_in_context)
     llm = kit.llm.replace_reranker(reranker) if isinstance(kit.llm, RerankingLLM) else kit.llm
     return query, replace(kit, reranker=reranker, llm=llm)

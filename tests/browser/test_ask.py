@@ -27,6 +27,7 @@ from tests.markdown_rendering import load_payloads
 QUESTION = "What does P0700 mean?"
 MEANING = "P0700 means that the transmission control module has asked the engine control module"
 MANUAL = "tcm-diagnostic-manual.pdf"
+WITH_TURNS = "Read together with the questions before it."
 ONLY_WORST = {"resultTypes": ["violations"]}
 
 
@@ -135,7 +136,9 @@ def test_a_follow_up_sends_what_was_said_and_the_scope_stays(open_page: Open, ma
     assert (said["document_ids"], said["preset"], said["keep"]) == ([MANUAL], "standard", True)
     assert [turn["role"] for turn in said["history"]] == ["user", "assistant"]
     assert said["history"][0]["content"] == QUESTION
-    expect(page.get_by_text("Read together with the questions before it.")).to_have_count(1)
+    expect(page.get_by_text(WITH_TURNS)).to_have_count(1)
+    ask(page, "When is the solenoid of P0750 replaced?")  # stands alone
+    expect(page.get_by_text(WITH_TURNS)).to_have_count(1)
     assert said["follows"] > 0
     page.reload()
     expect(page.locator(".scope summary")).to_contain_text("Tcm diagnostic manual")

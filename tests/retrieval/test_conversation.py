@@ -43,6 +43,18 @@ async def test_a_new_subject_is_found_in_spite_of_the_turns_before() -> None:
     assert await find_first(go_on("How often is the cabin filter changed?")) == "cabin"
 
 
+@pytest.mark.parametrize(
+    ("text", "noted"), [(QUESTION, "conversation"), ("When is the cabin filter changed?", "prior_turns")]
+)
+async def test_only_a_question_that_leans_on_the_turns_before_is_said_to_be_read_with_them(
+    text: str, noted: str
+) -> None:
+    """The page Ask says so below the first; below the second it was said without cause."""
+    run = Run()
+    await resolve_conversation(go_on(text), replace(kit(await filled(GEARBOX, CABIN)), has_chat_model=False), run)
+    assert list(run.techniques) == [noted]
+
+
 async def test_the_words_of_the_turns_before_count_less_than_those_of_the_question() -> None:
     asked = go_on("brake fluid", history=(Turn("user", "gearbox oil"),))
     asked = asked.override(search_type="keyword", semantic=0)

@@ -21,7 +21,7 @@ from functions.routes import Route
 from functions.store_probe import StoreProbe
 from functions.strict_json import MAX_BODY_BYTES, JsonObject, check_storable_text, parse_json_object
 from rag_core.core import errors
-from rag_core.core.errors import Forbidden, InvalidRequest, RagError, Unavailable, UnsupportedDocument
+from rag_core.core.errors import ErrorDetail, Forbidden, InvalidRequest, RagError, Unavailable, UnsupportedDocument
 from rag_core.core.metrics import find_request_failure, record_request
 from rag_core.core.run import Run
 from rag_core.core.setting_readers import LOOPBACK_HOSTS
@@ -57,16 +57,6 @@ JSON_REPLY_HEADERS: Mapping[str, str] = {"Cache-Control": "no-store", "X-Content
 EVENT_STREAM = "text/event-stream"
 READ_METHODS = ("GET", "HEAD", "OPTIONS")  # they change nothing, whoever has them sent
 FOREIGN_SITES = ("cross-site", "same-site")
-
-
-class ErrorDetail(TypedDict):
-    """An error: `field` is the wrong field of the request, null when none is."""
-
-    code: str
-    message: str
-    field: str | None
-    retryable: bool
-    details: JsonObject
 
 
 class Refusal(TypedDict):
@@ -364,11 +354,4 @@ def make_error_response(error: RagError, run_id: str) -> func.HttpResponse:
 
 def format_refusal(error: RagError, run_id: str) -> Refusal:
     """Return the body of the reply to an error: one JSON shape for all of them."""
-    details: ErrorDetail = {
-        "code": error.code,
-        "message": error.message,
-        "field": error.field,
-        "retryable": error.retryable,
-        "details": error.details,
-    }
-    return {"success": False, "error": details, "run_id": run_id}
+    return {"success": False, "error": error.describe(), "run_id": run_id}

@@ -2,10 +2,9 @@
 
 from typing import Literal, TypedDict, cast
 
-from functions.http import ErrorDetail
 from functions.operations import Call, operation
 from functions.requests import Identifier, Request
-from rag_core.core.errors import Conflict, NotFound
+from rag_core.core.errors import Conflict, ErrorDetail, NotFound
 from rag_core.core.model import IndexingResult, Job
 from rag_core.run_reply import Done, format_run
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from rag_core.core.errors import NotFound
+from rag_core.core.errors import InvalidRequest, NotFound
 from rag_core.core.settings import Settings
 
 DATA_FOLDER = ".rag"
@@ -33,6 +33,13 @@ def locate_data(settings: Settings, start: Path) -> Settings:
     """Return the settings with the data folder that is found from a folder upwards."""
     found = find_data_dir(start)
     return replace(settings, data_dir=Path(DATA_FOLDER) if found == start / DATA_FOLDER else found)
+
+
+def require_no_file(data_dir: Path | None) -> None:
+    """Raise InvalidRequest where the data folder, or a folder above it, is a file."""
+    for path in (data_dir, *data_dir.parents) if data_dir else ():
+        if path.is_file():
+            raise InvalidRequest("--data", f"must be a folder: {path} is a file")
 
 
 def require_index(settings: Settings) -> None:

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
+from rag_core.cli.json_output import print_refusal
+from rag_core.core.errors import RagError
 from rag_core.text.near_names import suggest_name
 
 _OTHER_NAMES = {  # what other tools call our commands, and what an option was called before
@@ -24,8 +26,23 @@ _OTHER_NAMES = {  # what other tools call our commands, and what an option was c
 class ForgivingParser(argparse.ArgumentParser):
     """An ArgumentParser whose errors name the nearest command, choice or option; Python has this from 3.14 on."""
 
+    _refuses_in_json = False
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse, and remember for an error whether it is to be told in JSON."""
+        args = sys.argv[1:] if args is None else list(args)
+        self._refuses_in_json = "--json" in args
+        return super().parse_known_args(args, namespace)
+
     def error(self, message: str) -> NoReturn:
         """Print the error with what was probably meant, and exit with 2; `rag` alone prints its help."""
+        if self._refuses_in_json:
+            argument = re.match(r"argument ([^:]{1,100}): ", message)
+            refusal = RagError(
+                message + self._suggest(message), code="invalid_request", field=argument[1] if argument else None
+            )
+            print_refusal(refusal, as_json=True)
+            self.exit(2)
         if message.endswith("required: COMMAND"):
             self.print_help(sys.stderr)
             self.exit(2)

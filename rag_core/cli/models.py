@@ -4,6 +4,7 @@ from argparse import Namespace
 
 from rag_core.cli.json_output import print_json
 from rag_core.cli.opened_service import load_command_settings
+from rag_core.core.errors import InvalidRequest
 from rag_core.core.setting_readers import read_service_url
 
 
@@ -27,6 +28,8 @@ def run_models_fetch_command(arguments: Namespace) -> int:
     """Fetch a named model into a folder, after its hashes are known and before any is used."""
     from rag_core.providers import model_downloads
 
+    if arguments.into.is_file():
+        raise InvalidRequest("--into", f"must be a folder: {arguments.into} is a file")
     base_url = read_service_url("--from", arguments.base_url) if arguments.base_url else ""
     model = model_downloads.choose_download(arguments.name, arguments.sha256)
     folder = model_downloads.fetch_model(model, arguments.into, base_url)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag_core.cli.data_location import locate_data, require_index
+from rag_core.cli.data_location import locate_data, require_index, require_no_file
 from rag_core.core import settings
 from rag_core.core.run import Run
 
@@ -21,8 +21,11 @@ def load_command_settings(arguments: Namespace) -> settings.Settings:
     """Load the settings, with the data folder of the command line, else of the environment, else the one found."""
     loaded = settings.load_settings()
     if arguments.data:
-        return replace(loaded, data_dir=arguments.data)
-    return loaded if settings.is_setting_given("RAG_DATA_DIR") else locate_data(loaded, Path.cwd())
+        loaded = replace(loaded, data_dir=arguments.data)
+    elif not settings.is_setting_given("RAG_DATA_DIR"):
+        loaded = locate_data(loaded, Path.cwd())
+    require_no_file(loaded.data_dir)
+    return loaded
 
 
 def run_with_rag(command: RagCommand) -> Callable[[Namespace], int]:

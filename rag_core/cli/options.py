@@ -22,7 +22,7 @@ def build_data_option() -> argparse.ArgumentParser:
 
 def build_json_option() -> argparse.ArgumentParser:
     option = argparse.ArgumentParser(add_help=False)
-    option.add_argument("--json", action="store_true", help="print JSON instead of text")
+    option.add_argument("--json", action="store_true", help="print JSON instead of text, also of a refusal")
     return option
 
 

@@ -54,7 +54,8 @@ def build_parser() -> argparse.ArgumentParser:
     top = ForgivingParser(
         "rag",
         description="Index documents, search them and answer questions from them.",
-        epilog="Settings are environment variables: docs/reference/settings.md. `rag COMMAND --help` shows examples.",
+        epilog="Settings are environment variables: docs/reference/settings.md. `rag COMMAND --help` shows examples. "
+        "A refusal is one line on standard error and exits with 2; with --json it is the error object of the HTTP API.",
     )
     top.add_argument("--version", action=VersionAction, help="print the version")
     verbs = top.add_subparsers(required=True, metavar="COMMAND")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rag_core.cli.json_output import print_json
+from rag_core.cli.json_output import print_json, print_refusal
 from rag_core.cli.named_documents import find_document_id
 from rag_core.cli.opened_service import run_with_index
 from rag_core.core.errors import InvalidRequest, RagError
@@ -90,7 +90,7 @@ async def run_chat_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
                     question, scope=arguments.workflow, history=history, run=run, preset=arguments.preset
                 )
         except RagError as error:
-            print(f"rag: {error.message}", file=sys.stderr)
+            print_refusal(error, as_json=arguments.json)
             continue
         opened_citation.save_last_citations(reply.answer, rag.settings.data_dir)
         if arguments.json:

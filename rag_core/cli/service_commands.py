@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rag_core.cli.json_output import print_json
-from rag_core.cli.opened_service import load_command_settings, run_with_rag
+from rag_core.cli.opened_service import load_command_settings, run_with_index, run_with_rag
 from rag_core.core.errors import InvalidRequest
 from rag_core.core.run import Run
 from rag_core.core.settings import Settings
@@ -89,7 +89,7 @@ def run_completion_command(arguments: Namespace, parser: ArgumentParser) -> int:
     return 0
 
 
-@run_with_rag
+@run_with_index
 async def run_log_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     """Print the newest entries of the query log, the newest last."""
     from rag_core.cli import terminal_output

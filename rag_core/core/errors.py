@@ -1,6 +1,17 @@
 """The errors of the service, sorted by who can correct them."""
 
 from collections.abc import Mapping
+from typing import Any, TypedDict
+
+
+class ErrorDetail(TypedDict):
+    """An error: `field` is the wrong field of the request, null when none is."""
+
+    code: str
+    message: str
+    field: str | None
+    retryable: bool
+    details: dict[str, Any]
 
 
 class RagError(Exception):
@@ -26,6 +37,16 @@ class RagError(Exception):
         self.code = code or self.code
         self.field = field
         self.details = dict(details or {})
+
+    def describe(self) -> ErrorDetail:
+        """Return the error as the HTTP API and the command line give it."""
+        return {
+            "code": self.code,
+            "message": self.message,
+            "field": self.field,
+            "retryable": self.retryable,
+            "details": self.details,
+        }
 
 
 class InvalidRequest(RagError):
@@ -133,3 +154,8 @@ class StorageFull(RagError):
 
     code = "storage_full"
     retryable = True
+
+
+def describe_os_error(error: OSError) -> str:
+    """Return what the system said of a file, without its number and path."""
+    return (error.strerror or type(error).__name__).lower()

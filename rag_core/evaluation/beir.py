@@ -2,12 +2,13 @@
 
 import gzip
 import json
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rag_core.core.errors import Misconfigured
+from rag_core.core.errors import InvalidRequest, Misconfigured, NotFound, describe_os_error
 
 QUERIES_FILE = "queries.jsonl"
 
@@ -96,13 +97,50 @@ def find_corpus_file(directory: Path) -> Path:
 
 
 def read_jsonl_records(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the records of a JSON Lines file, which may be gzipped."""
-    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
-        yield from (json.loads(line) for line in lines if line.strip())
+    """Yield the records of a JSON Lines file, which may be gzipped.
+
+    Raises Misconfigured, which names the file, and the line: it cannot be read, or a line is no JSON object.
+    """
+    number = 0
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
+            for number, line in enumerate(lines, start=1):
+                if line.strip():
+                    yield _parse_record(line)
+    except UnicodeDecodeError as error:
+        raise Misconfigured(f"{path} is not UTF-8 text") from error
+    except (OSError, EOFError, zlib.error) as error:
+        reason = describe_os_error(error) if isinstance(error, OSError) else "it is no whole gzip file"
+        raise Misconfigured(f"{path} cannot be read: {reason}") from error
+    except (ValueError, RecursionError) as error:
+        raise Misconfigured(f"{path}: line {number} is no JSON object") from error
+
+
+def _parse_record(line: str) -> dict[str, Any]:
+    record = json.loads(line)
+    if not isinstance(record, dict):
+        raise ValueError("no object")
+    return record
+
+
+def require_folder(folder: Path) -> None:
+    """Raise NotFound where a folder of labelled questions is missing, and InvalidRequest where it is a file."""
+    if not folder.exists():
+        raise NotFound(f"{folder}: there is no such folder", field="DIR")
+    if not folder.is_dir():
+        raise InvalidRequest("DIR", f"must be a folder with labelled questions: {folder} is a file")
 
 
 def _create_layout_error(directory: Path, error: Exception) -> Misconfigured:
-    return Misconfigured(f"{directory} is not a BEIR folder: {type(error).__name__}: {error}")
+    """Return the error for a folder whose files are missing or lack something, in words."""
+    if isinstance(error, FileNotFoundError):
+        name = Path(str(error.filename)).relative_to(directory)
+        return Misconfigured(f"{directory} has no {name}: rag eval run --help shows what such a folder holds")
+    if isinstance(error, OSError):
+        return Misconfigured(f"{error.filename} cannot be read: {describe_os_error(error)}")
+    if isinstance(error, KeyError):
+        return Misconfigured(f"{directory} has a record without {error}: rag eval run --help shows what it must have")
+    return Misconfigured(f"the judgements of {directory} are not rows of query, document and grade, between tabs")
 
 
 def _read_judgements(path: Path) -> dict[str, dict[str, int]]:

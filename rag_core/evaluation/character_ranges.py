@@ -5,15 +5,15 @@ number of gold and retrieved characters together, whatever document they are of.
 (https://github.com/brandonstarxel/chunking_evaluation).
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from rag_core.core.errors import Misconfigured
+from rag_core.core.errors import Misconfigured, describe_os_error
 from rag_core.core.model import Chunk
+from rag_core.evaluation.beir import read_jsonl_records
 
 MAX_SCORED_CHUNKS = 5
 DOCUMENT_SUFFIXES = (".md", ".txt")
@@ -41,10 +41,17 @@ def load_range_questions(
     paths = [path for path in sorted(folder.iterdir()) if path.suffix in DOCUMENT_SUFFIXES and path.name != "README.md"]
     try:
         documents = {path.name: path.read_bytes().decode() for path in paths}
-        lines = (folder / "questions.jsonl").read_text("utf-8").splitlines()
-        questions = [question for question in map(_parse_question, map(json.loads, lines)) if question.gold]
-    except (OSError, KeyError, ValueError) as failure:
-        raise Misconfigured(f"{folder}/questions.jsonl: {type(failure).__name__}: {failure}") from failure
+        records = read_jsonl_records(folder / "questions.jsonl")
+        questions = [question for question in map(_parse_question, records) if question.gold]
+    except OSError as failure:
+        raise Misconfigured(f"{failure.filename} cannot be read: {describe_os_error(failure)}") from failure
+    except UnicodeDecodeError as failure:
+        raise Misconfigured(f"a document of {folder} is not UTF-8 text") from failure
+    except (KeyError, TypeError, ValueError) as failure:
+        raise Misconfigured(
+            f'{folder}/questions.jsonl must have {{"_id", "text", "spans", "document"}} in each line, as '
+            "rag eval run --help shows"
+        ) from failure
     questions = questions[:max_questions]
     if missing := {name for question in questions for name, _, _ in question.gold} - documents.keys():
         raise Misconfigured(f"{folder} lacks files named in questions.jsonl: {', '.join(sorted(missing))}")

@@ -51,14 +51,18 @@ def load_labelled_rows(file: Path, parse: Callable[[int, Mapping[str, Any]], T],
     """Return what `parse` makes of the number, from 1, and the record of each line, in order.
 
     Raises:
-        Misconfigured: the file is missing, or a line is malformed; the message names it and gives the example.
+        Misconfigured: the file is missing or empty, or a line is malformed; the message names it, or gives the example.
     """
     try:
-        return [parse(number, row) for number, row in enumerate(read_jsonl_records(file), start=1)]
-    except (OSError, KeyError, TypeError, ValueError) as error:
+        parsed = [parse(number, row) for number, row in enumerate(read_jsonl_records(file), start=1)]
+    except (KeyError, TypeError, ValueError) as error:
+        reason = f"a {what} has no {error}" if isinstance(error, KeyError) else str(error)
         raise Misconfigured(
-            f"{file} is no file of labelled {what}s ({type(error).__name__}: {error}): one {what} a line, as {example}"
+            f"{file} is no file of labelled {what}s ({reason}): one {what} a line, as {example}"
         ) from error
+    if not parsed:
+        raise Misconfigured(f"{file} has no {what}: one {what} a line, as {example}")
+    return parsed
 
 
 def _parse_labelled_claim(number: int, row: Mapping[str, Any]) -> LabelledClaim:

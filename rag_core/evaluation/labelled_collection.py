@@ -65,7 +65,9 @@ def load_labelled_collection(
 
     Raises:
         Misconfigured: the folder has none of the layouts (the message names the file), or no answerable question.
+        NotFound, InvalidRequest: there is no such folder, or it is a file.
     """
+    beir.require_folder(folder)
     max_loaded = max_questions * len(HALVES) if max_questions and half else max_questions
     collection = _load_by_layout(folder, max_loaded, workflow_field)
     if half:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rag_core.core.errors import Misconfigured
+from rag_core.core.errors import Misconfigured, describe_os_error
 from rag_core.core.kit import Kit
 from rag_core.core.model import Scope
 from rag_core.core.run import Run
@@ -52,12 +52,16 @@ def load_schema_collection(folder: Path) -> SchemaCollection:
     Raises:
         Misconfigured: a file is not there or not in this form, or a question names what no schema has.
     """
+    beir.require_folder(folder)
     try:
         described = json.loads((folder / SCHEMAS_FILE).read_text(encoding="utf-8"))
         databases = {one["name"]: _build_database(one) for one in described}
         questions = _load_questions(folder, databases)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise Misconfigured(f"{folder} has no readable {SCHEMAS_FILE} and {beir.QUERIES_FILE}: {error!r}") from error
+    except OSError as error:
+        raise Misconfigured(f"{folder / SCHEMAS_FILE} cannot be read: {describe_os_error(error)}") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        reason = f"{error} is missing or not in the schema" if isinstance(error, KeyError) else str(error)
+        raise Misconfigured(f"{folder} has no readable {SCHEMAS_FILE} and {beir.QUERIES_FILE}: {reason}") from error
     if not questions:
         raise Misconfigured(f"{folder / beir.QUERIES_FILE} has no question")
     return SchemaCollection(folder, databases, questions)

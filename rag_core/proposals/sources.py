@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import IO, Any
 
-from rag_core.core.errors import InvalidRequest, Misconfigured, NotFound, Unavailable
+from rag_core.core.errors import InvalidRequest, Misconfigured, NotFound, Unavailable, describe_os_error
 from rag_core.proposals.records import STAGE_NAMES, ProposalRecord
 
 POSTGRES_SCHEMES = ("postgres://", "postgresql://")
@@ -36,8 +36,12 @@ def read_proposal_records(source: str) -> Iterator[ProposalRecord]:
     if source.startswith(POSTGRES_SCHEMES):
         return _join_stages(_read_postgres_tables(source))
     path = Path(source)
+    if path.is_dir():
+        raise InvalidRequest("source", f"must be a file: {source} is a folder")
     if not path.is_file():
         raise NotFound(f"{source}: no such file", field="source")
+    if not path.stat().st_size:
+        raise InvalidRequest("source", f"must have records: {source} is empty")
     if path.suffix in SQLITE_SUFFIXES:
         return _join_stages(_read_sqlite_tables(path))
     return _read_json_records(path)
@@ -50,8 +54,11 @@ def _read_json_records(path: Path) -> Iterator[ProposalRecord]:
     try:
         with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
             yield from _parse_json_array(file) if kind == ".json" else _parse_json_lines(file)
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        raise InvalidRequest("source", f"must be readable as UTF-8: {type(error).__name__}") from error
+    except UnicodeDecodeError as error:
+        raise InvalidRequest("source", f"must be UTF-8 text: {path} is not") from error
+    except (OSError, EOFError, zlib.error) as error:
+        reason = describe_os_error(error) if isinstance(error, OSError) else "it is no whole gzip file"
+        raise InvalidRequest("source", f"must be readable: {reason}") from error
 
 
 def _parse_json_array(file: IO[str]) -> Iterator[ProposalRecord]:

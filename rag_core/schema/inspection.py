@@ -113,6 +113,8 @@ def _create_engine(url: str, is_over: Callable[[], bool]) -> sa.Engine:
         path = Path(url.removeprefix(SQLITE_PREFIX))
         if not path.is_file():
             raise NotFound(f"{path}: no such database file", field="database")
+        if not path.stat().st_size:
+            raise InvalidRequest("database", f"must be a database: {path} is an empty file")
         return sa.create_engine("sqlite://", creator=lambda: _open_sqlite(path, is_over), poolclass=sa.StaticPool)
     kind, _, rest = url.partition("://")
     if not rest or kind not in SERVERS:
@@ -155,7 +157,10 @@ def _open_sqlite(path: Path, is_over: Callable[[], bool]) -> sqlite3.Connection:
 
 def _describe(error: SQLAlchemyError) -> str:
     """Return the kind of an error, without the statement and the values that SQLAlchemy adds to its text."""
-    return type(getattr(error, "orig", None) or error).__name__
+    original = getattr(error, "orig", None) or error
+    if isinstance(original, sqlite3.DatabaseError) and original.sqlite_errorcode == sqlite3.SQLITE_NOTADB:
+        return "the file is no SQLite database"
+    return type(original).__name__
 
 
 @dataclass(slots=True)

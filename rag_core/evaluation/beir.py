@@ -104,7 +104,7 @@ def read_jsonl_records(path: Path) -> Iterator[dict[str, Any]]:
     number = 0
     try:
         with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
-            for number, line in enumerate(lines, start=1):
+            for number, line in enumerate(lines, start=1):  # noqa: B007 - for the message
                 if line.strip():
                     yield _parse_record(line)
     except UnicodeDecodeError as error:

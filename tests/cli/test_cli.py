@@ -552,9 +552,9 @@ def test_setup_makes_the_folder_of_the_embedded_store(tmp_path: Path, capsys: py
         ("pytrec_eval", "eval compare . standard pages", "pytrec_eval is not installed: pip install 'azure-rag[eval]'"),
     ],
 )
-def test_a_library_that_is_not_installed_is_named(module: str, command: str, named: str) -> None:
+def test_a_library_that_is_not_installed_is_named(here: list[str], module: str, command: str, named: str) -> None:
     """With what brings it: the deployed app's requirements have no rich, and `make install-demo` measures nothing."""
-    call = f"from rag_core.cli import main; sys.exit(main({command.split()}))"
+    call = f"from rag_core.cli import main; sys.exit(main({[*command.split(), *(here if command == 'log' else ())]}))"
     without = f"import sys; sys.modules['{module}'] = None; {call}"
     done = subprocess.run([sys.executable, "-c", without], capture_output=True, text=True, check=False)
     assert done.returncode == 2

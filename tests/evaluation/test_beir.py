@@ -48,5 +48,5 @@ def test_judgements_may_stand_in_a_split_as_beir_has_them(tmp_path: Path) -> Non
 def test_a_damaged_line_is_refused(tmp_path: Path) -> None:
     shutil.copytree(TINY, tmp_path / "set")
     (tmp_path / "set" / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\ncode 1 2\n")
-    with pytest.raises(Misconfigured, match="not a BEIR folder"):
+    with pytest.raises(Misconfigured, match="not rows of query, document and grade"):
         beir.load_beir_collection(tmp_path / "set")

@@ -85,7 +85,7 @@ async def test_a_right_answer_is_kept_and_a_wrong_one_is_replaced_and_has_no_con
 )
 def test_a_malformed_claim_is_named_with_what_would_be_right(row: Any, tmp_path: Path) -> None:
     file = write(tmp_path, [row])
-    with pytest.raises(Misconfigured, match=r"rows\.jsonl is no file of labelled claims"):
+    with pytest.raises(Misconfigured, match=r"rows\.jsonl(:| is no file of labelled claims)"):
         labelled_claims.load_labelled_claims(file)
 
 

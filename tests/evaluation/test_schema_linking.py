@@ -114,7 +114,7 @@ def test_the_command_prints_a_row_a_way(folder: Path, capsys: pytest.CaptureFixt
     ("file", "content", "message"),
     [
         ("schemas.json", None, "schemas.json"),
-        ("schemas.json", "[{}]", "KeyError('name')"),
+        ("schemas.json", "[{}]", "'name' is missing"),
         ("queries.jsonl", "", "has no question"),
         ("queries.jsonl", '{"text": "", "metadata": {"db": "h", "columns": ["hero.age"], "gold_sql": ""}}', "hero.age"),
     ],

@@ -90,9 +90,9 @@ def test_a_missing_table_is_the_operators_to_put_right(tmp_path: Path) -> None:
         ("p.json", '{"id": "a"}', "a list of objects"),
         ("p.json", "[" * 100_000, "the file"),
         ("p.jsonl", b"\xff\xfe", "UTF-8"),
-        ("p.json.gz", b"no gzip", "UTF-8"),
-        ("p.json.gz", EMPTY_LIST_GZ[:-6], "EOFError"),
-        ("p.json.gz", EMPTY_LIST_GZ[:10] + b"\xff", "error"),
+        ("p.json.gz", b"no gzip", "gzip"),
+        ("p.json.gz", EMPTY_LIST_GZ[:-6], "no whole gzip file"),
+        ("p.json.gz", EMPTY_LIST_GZ[:10] + b"\xff", "no whole gzip file"),
         ("p.csv", "id", "postgresql://"),
     ],
 )
@@ -109,5 +109,5 @@ def test_a_file_that_cannot_be_read_is_refused_with_its_place(
 def test_nothing_is_fetched(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
         list(read_proposal_records("https://a.example/proposals.json"))
-    with pytest.raises(NotFound):
+    with pytest.raises(InvalidRequest, match="is a folder"):
         list(read_proposal_records(str(tmp_path)))

@@ -63,6 +63,8 @@ async def run_open_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     document = next((document for document in documents if document.id == place.document_id), None)
     if document is None:
         raise NotFound("the cited document is no longer in this workflow")
+    if arguments.page:
+        _require_page(arguments.page, document)
     file = await _find_file(document, scope, rag)
     address = file.resolve().as_uri()
     if place.page and file.suffix.lower() in BROWSER_FORMATS:
@@ -86,6 +88,15 @@ def _load_citation(number: str, data_dir: Path | None) -> CitedPlace:
         listed: Sequence[str] = list(places) if isinstance(places, dict) else ()
         known = f"one of {', '.join(listed)}" if listed else "of an answer that cites something: the last one does not"
         raise InvalidRequest("CITATION", f"must be {known}") from None
+
+
+def _require_page(page: int, document: Document) -> None:
+    """Raise InvalidRequest for a page that the document does not have."""
+    if not document.pages:
+        raise InvalidRequest("--page", f"goes without {document.id}, a document that has no pages")
+    if page > document.pages:
+        pages = "1, its only page" if document.pages == 1 else f"from 1 to {document.pages}, the last page"
+        raise InvalidRequest("--page", f"of {document.id} must be {pages}", pages=document.pages)
 
 
 async def _find_file(document: Document, scope: Scope, rag: "RAG") -> Path:

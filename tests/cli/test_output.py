@@ -102,9 +102,25 @@ def test_the_number_of_a_citation_opens_its_page(
     assert main(["open", "1", *here]) == 0
     assert opened == [notes.as_uri()]
     assert (Path(here[1]) / "last-citations.json").stat().st_mode & 0o077 == 0
-    assert main(["open", "notes.md", "--page", "3", "--print", *here]) == 0
     assert main(["open", "99", *here]) == 2
     assert "CITATION must be one of 1" in capsys.readouterr().err
+
+
+def test_a_page_that_the_document_does_not_have_is_refused_by_name(
+    here: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was ignored, and the document opened on its first page."""
+    manual = tmp_path / "manual.pdf"
+    manual.write_bytes((Path(__file__).parents[2] / "examples" / "tcm-diagnostic-manual.pdf").read_bytes())
+    assert main(["index", *here, str(manual)]) == 0
+    capsys.readouterr()
+    pages = read_json(["summary", "manual.pdf", *here, "--json"], capsys)["document"]["pages"]
+    opened = read_json(["open", "manual.pdf", "--page", str(pages), *here, "--json"], capsys)
+    assert opened["address"] == f"{manual.as_uri()}#page={pages}"
+    assert main(["open", "manual.pdf", "--page", "77", "--print", *here]) == 2
+    assert f"manual.pdf must be from 1 to {pages}, the last page" in capsys.readouterr().err
+    assert main(["open", "notes.md", "--page", "3", "--print", *here]) == 2
+    assert "notes.md, a document that has no pages" in capsys.readouterr().err
 
 
 def test_a_document_whose_file_is_gone_is_opened_from_its_original(

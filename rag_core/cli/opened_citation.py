@@ -93,10 +93,10 @@ def _load_citation(number: str, data_dir: Path | None) -> CitedPlace:
 def _require_page(page: int, document: Document) -> None:
     """Raise InvalidRequest for a page that the document does not have."""
     if not document.pages:
-        raise InvalidRequest("--page", f"goes without {document.id}, a document that has no pages")
+        raise InvalidRequest("--page", f"goes without “{document.title or document.id}”, which has no pages")
     if page > document.pages:
         pages = "1, its only page" if document.pages == 1 else f"from 1 to {document.pages}, the last page"
-        raise InvalidRequest("--page", f"of {document.id} must be {pages}", pages=document.pages)
+        raise InvalidRequest("--page", f"of “{document.title or document.id}” must be {pages}", pages=document.pages)
 
 
 async def _find_file(document: Document, scope: Scope, rag: "RAG") -> Path:

@@ -118,9 +118,12 @@ def test_a_page_that_the_document_does_not_have_is_refused_by_name(
     opened = read_json(["open", "manual.pdf", "--page", str(pages), *here, "--json"], capsys)
     assert opened["address"] == f"{manual.as_uri()}#page={pages}"
     assert main(["open", "manual.pdf", "--page", "77", "--print", *here]) == 2
-    assert f"manual.pdf must be from 1 to {pages}, the last page" in capsys.readouterr().err
+    assert (
+        f"“Transmission Control Module: Diagnostic Manual” must be from 1 to {pages}, the last page"
+        in capsys.readouterr().err
+    )
     assert main(["open", "notes.md", "--page", "3", "--print", *here]) == 2
-    assert "notes.md, a document that has no pages" in capsys.readouterr().err
+    assert "“Transmission notes”, which has no pages" in capsys.readouterr().err
 
 
 def test_a_document_whose_file_is_gone_is_opened_from_its_original(

@@ -390,6 +390,7 @@ FAULTS = {  # method, parameters, headers, and the code of the error
     ),
     "another resource in the header": ("resources/read", {"uri": "rag://documents/a/b"}, {"mcp_name": "x"}, -32020),
     "a cursor of nobody": ("resources/list", {"cursor": "x"}, {}, -32602),
+    "a cursor of a list in one page": ("tools/list", {"cursor": "x"}, {}, -32602),
     "a ping of before": ("ping", {}, {}, -32601),
     "a handshake of before": ("initialize", {}, {}, -32601),
     "an unknown tool": ("tools/call", {"name": "delete_document"}, {}, -32602),
@@ -428,6 +429,21 @@ def test_a_version_that_is_not_spoken_is_answered_with_those_that_are(client: Cl
         "supported": [CURRENT_MCP_VERSION, *HANDSHAKE_MCP_VERSIONS],
         "requested": "1900-01-01",
     }
+
+
+def test_a_notification_in_a_version_that_is_not_spoken_is_refused(client: Client) -> None:
+    reply = post(client, {"jsonrpc": "2.0", "method": "notifications/cancelled"}, mcp_protocol_version="1900-01-01")
+    assert (reply.status_code, reply.json["error"]["code"], reply.json["id"]) == (400, -32022, None)
+
+
+@pytest.mark.parametrize("version", HANDSHAKE_MCP_VERSIONS)
+def test_a_resource_that_is_not_there_has_the_code_of_its_version(client: Client, version: str) -> None:
+    """-32002, as the specification of these versions says; today's has the code of wrong parameters."""
+    uri = "rag://documents/default/none"
+    error = ask(client, "resources/read", {"uri": uri}, version).json["error"]
+    assert (error["code"], error["data"]["uri"], error["data"]["code"]) == (-32002, uri, "document_not_found")
+    today = ask(client, "resources/read", {"uri": uri}, mcp_name=uri).json["error"]
+    assert today["code"] == -32602
 
 
 def test_a_name_that_no_header_can_hold_comes_encoded(client: Client) -> None:

@@ -79,6 +79,17 @@ def test_axe_finds_nothing_serious_light_and_wide_or_dark_and_narrow_and_tab_rea
     assert page.evaluate(MISSED) == [[], []]
 
 
+def test_a_long_name_of_an_entity_breaks_on_a_narrow_screen(page: Page, question: dict[str, int]) -> None:
+    """The name “National Historical Publications and Records Commission” once pushed the page of a query 72 px aside."""
+    page.set_viewport_size({"width": 390, "height": 900})
+    page.goto(f"/rag/{question['id']}")
+    chip = page.locator(".passage .chip").first
+    chip.wait_for(state="attached")
+    page.locator("details").evaluate_all("all => all.forEach((one) => { one.open = true })")
+    chip.evaluate("one => { one.textContent = 'Commission of National Historical Publications '.repeat(2) }")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
 def test_axe_catches_a_planted_violation(page: Page) -> None:
     page.goto("/rag/new")
     page.locator("h1").wait_for()

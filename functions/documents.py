@@ -4,7 +4,7 @@ from base64 import b64decode
 from collections.abc import Sequence
 from typing import Annotated, Literal, NotRequired, TypedDict, cast
 
-from pydantic import ConfigDict, Field, StrictFloat, StringConstraints
+from pydantic import Field, StrictFloat, StringConstraints
 
 from functions.jobs import AcceptedReply, IndexedReply, format_accepted_job, format_indexing_result
 from functions.operations import Call, operation
@@ -23,7 +23,6 @@ BoxInput = Annotated[
     tuple[StrictFloat, StrictFloat, StrictFloat, StrictFloat], Field(strict=False)
 ]  # JSON has no tuples
 MetadataValue = Annotated[str, StringConstraints(max_length=256)] | bool | ExactInt | float
-UPLOAD_FIELD_SETS = ("content",), ("content_base64", "filename"), ("blocks",)
 MAX_IDEMPOTENCY_KEY_CHARS = 128
 
 
@@ -56,8 +55,6 @@ class ChunkingOptions(Request):
 
 class IndexRequest(Request):
     """A document to be indexed, given as exactly one of text, file in base64 with its name, or blocks."""
-
-    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": list(names)} for names in UPLOAD_FIELD_SETS]})
 
     content: Annotated[str, StringConstraints(min_length=1)] | None = None
     content_base64: str | None = None

@@ -80,7 +80,7 @@ def test_axe_finds_nothing_serious_light_and_wide_or_dark_and_narrow_and_tab_rea
 
 
 def test_a_long_name_of_an_entity_breaks_on_a_narrow_screen(page: Page, question: dict[str, int]) -> None:
-    """The name “National Historical Publications and Records Commission” once pushed the page of a query 72 px aside."""
+    """The name “National Historical Publications and Records Commission” once pushed a page 72 px aside."""
     page.set_viewport_size({"width": 390, "height": 900})
     page.goto(f"/rag/{question['id']}")
     chip = page.locator(".passage .chip").first

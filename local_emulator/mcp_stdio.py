@@ -98,7 +98,7 @@ class StdioTools:
     async def _read_resource(self, context: object, params: ReadResourceRequestParams) -> ReadResourceResult:
         named = mcp_resources.parse_document_uri(params.uri)
         self._require_own_workflow(named["workflow_id"] if named else self._workflow_id)
-        reading = mcp.read_resource({"uri": params.uri}, self._address, self._tools)
+        reading = mcp.read_resource({"uri": params.uri}, mcp.CURRENT_MCP_VERSION, self._address, self._tools)
         return ReadResourceResult.model_validate(await _translate_errors(reading))
 
     def _require_own_workflow(self, workflow_id: object) -> None:

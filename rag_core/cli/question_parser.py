@@ -173,6 +173,6 @@ def add_open_command(verbs: "_Commands") -> None:
     opening.add_argument(
         "what", metavar="CITATION", help="its number in the last rag ask; or a document, as DOC elsewhere"
     )
-    opening.add_argument("--page", type=create_integer_parser(1), metavar="N", help="page of a document that has pages")
+    opening.add_argument("--page", type=create_integer_parser(1), metavar="N", help="page of the document")
     opening.add_argument("--print", action="store_true", help="print the address instead of opening it")
     opening.set_defaults(command=opened_citation.run_open_command)

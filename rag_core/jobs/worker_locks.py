@@ -35,7 +35,7 @@ class WorkerLocks:
                 if self._folder:
                     self._folder.mkdir(mode=0o700, exist_ok=True)
                     self._file = os.open(self._folder / worker_id, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-                    _try_lock(self._file)
+                    try_lock(self._file)
                 self._worker_id = worker_id
             return self._worker_id
 
@@ -49,7 +49,7 @@ class WorkerLocks:
         except FileNotFoundError:
             return True
         try:
-            dead = _try_lock(file)
+            dead = try_lock(file)
         finally:
             os.close(file)
         if dead:
@@ -66,7 +66,7 @@ class WorkerLocks:
             self._file = self._worker_id = None
 
 
-def _try_lock(file: int) -> bool:
+def try_lock(file: int) -> bool:
     """Lock an open file for this process unless another has locked it; return whether it is now locked."""
     if sys.platform != "win32":
         try:

@@ -3,7 +3,13 @@
 import asyncio
 import errno
 import json
+import os
 import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -12,10 +18,23 @@ import apsw
 import pytest
 
 from rag_core.cli import main
+from rag_core.composition import data_folder
+from rag_core.composition.assembly import KitHolder
 from rag_core.composition.data_folder import back_up_data_folder, check_data_folder, restore_backup
 from rag_core.core.errors import Conflict, InvalidRequest, Misconfigured, NotFound, Unavailable
+from rag_core.core.kit import Kit
+from rag_core.core.model import Job
+from rag_core.core.run import Run
+from rag_core.core.settings import Settings
 from rag_core.ingestion import reading
+from rag_core.ingestion.chunking import Chunking
+from rag_core.ingestion.lifecycle import delete_document
+from rag_core.ingestion.upload import Upload
+from rag_core.jobs.indexer import Indexer, run_due_jobs
+from rag_core.jobs.sqlite_jobs import JOBS_SCHEMA
 from rag_core.stores.embedded import EmbeddedStore, check, current_index
+from tests.faults import child_worker
+from tests.faults.child_worker import TERMS, Paid
 from tests.stores.sample import SCOPE, find, ids, put
 
 LONG = ["crocodile " + "and so on " * 2000]
@@ -172,6 +191,196 @@ async def test_a_backup_is_made_while_the_folder_is_written_and_holds_every_ackn
     assert ids(await find(again, "torque", how="words")) == ["manual:000"]
     assert (await again.describe()).damage == ()
     await again.close()
+
+
+Change = Callable[[Kit, Job], Awaitable[None]]
+
+
+async def run_jobs(parts: Kit, _: Job) -> None:
+    assert await run_due_jobs(parts, TERMS, within_s=30.0)
+
+
+async def purge(parts: Kit, job: Job) -> None:
+    await delete_document(str(job.document_id), SCOPE, parts, Run(30.0), purge=True)
+
+
+async def run_and_purge(parts: Kit, job: Job) -> None:
+    await run_jobs(parts, job)
+    await purge(parts, job)
+
+
+async def run_and_replace(parts: Kit, job: Job) -> None:
+    await run_jobs(parts, job)
+    await put(parts.index.store, str(job.document_id), ["a later text"])
+
+
+async def cancel(parts: Kit, job: Job) -> None:
+    await parts.jobs.cancel(job.id, None)
+
+
+async def change_nothing(parts: Kit, job: Job) -> None:
+    """The job is still open at the end of the backup."""
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (change_nothing, "a secret pump"),
+        (run_jobs, "a secret pump"),
+        (run_and_replace, "a later text"),
+        (purge, None),
+        (run_and_purge, None),
+        (cancel, None),
+    ],
+)
+@pytest.mark.parametrize("is_there_before", [False, True])
+async def test_jobs_and_index_of_a_backup_are_of_one_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Change, text: str | None, is_there_before: bool
+) -> None:
+    """S3-16, C36: what happens between the two copies neither loses a document nor brings one back."""
+    data, parts = tmp_path / "data", child_worker.parts(tmp_path / "data", Paid())
+    await put(parts.index.store, "manual", ["the torque converter"])
+    if is_there_before:
+        await put(parts.index.store, "pump", ["an earlier text"])
+    upload = Upload(content="a secret pump", document_id="pump")
+    job = await Indexer(parts, Run(30.0), TERMS).index(upload, SCOPE, chunking=Chunking(), as_job=True)
+    assert isinstance(job, Job)
+    copy_file = data_folder._copy_sqlite_file
+
+    def copy_and_change(source: Path, target: Path) -> None:
+        copy_file(source, target)
+        if source.name == "jobs.sqlite3":
+            asyncio.run_coroutine_threadsafe(change(parts, job), loop).result()
+
+    loop = asyncio.get_running_loop()
+    monkeypatch.setattr(data_folder, "_copy_sqlite_file", copy_and_change)
+    await asyncio.to_thread(back_up_data_folder, data, tmp_path / "backup")
+    if text is None and change is not cancel:
+        held = b"".join(path.read_bytes() for path in (tmp_path / "backup").rglob("*") if path.is_file())
+        assert b"a secret pump" not in held
+    restore_backup(tmp_path / "backup", tmp_path / "again")
+    again = child_worker.parts(tmp_path / "again", Paid())
+    await run_due_jobs(again, TERMS, within_s=30.0)
+    live, found = await parts.jobs.get(job.id, None), await again.jobs.get(job.id, None)
+    kept = "an earlier text" if change is cancel and is_there_before else text
+    chunks = await again.index.store.select(SCOPE, limit=100)
+    assert [chunk.content for chunk in chunks if chunk.document_id == "pump"] == ([kept] if kept else [])
+    assert live
+    assert found
+    assert found.state == ("done" if live.state == "queued" else live.state)
+    for kit in (parts, again):
+        await kit.close()
+
+
+def test_two_backups_to_one_name_at_once_are_one_backup(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second is refused by name, wherever the first is, and takes nothing of it away."""
+    refused: list[str] = []
+    steps = ("_copy_sqlite_file", "_copy_index", "_hash_file", "_require_whole", "_sync_files")
+    with monkeypatch.context() as patched:
+        for name in steps:
+            patched.setattr(data_folder, name, _begin_another_before(name, folder, tmp_path / "backup", refused))
+        back_up_data_folder(folder, tmp_path / "backup")
+    assert set(refused) == {"backup_running"}
+    assert len(refused) >= len(steps)
+    restore_backup(tmp_path / "backup", tmp_path / "again")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["again", "backup", "data"]
+
+
+def _begin_another_before(step: str, folder: Path, target: Path, refused: list[str]) -> Callable[..., Any]:
+    run_step = getattr(data_folder, step)
+
+    def run(*arguments: Any) -> Any:
+        with pytest.raises(Conflict) as refusal:
+            back_up_data_folder(folder, target)
+        refused.append(refusal.value.code)
+        return run_step(*arguments)
+
+    return run
+
+
+KILLED_AT_A_RENAME = """
+import os, signal, sys
+from pathlib import Path
+from rag_core.composition import data_folder
+from rag_core.composition.assembly import KitHolder
+from rag_core.composition.data_folder import back_up_data_folder, restore_backup
+
+command, source, target, turn, is_after = sys.argv[1:]
+left, replace = [int(turn)], os.replace
+
+def replace_until_killed(old, new):
+    left[0] -= 1
+    if not left[0] and is_after == "True":
+        replace(old, new)
+    if not left[0]:
+        os.kill(os.getpid(), signal.SIGKILL)
+    replace(old, new)
+
+os.replace = replace_until_killed
+{"backup": back_up_data_folder, "restore": restore_backup}[command](Path(source), Path(target))
+"""
+
+
+def run_killed(command: str, source: Path, target: Path, turn: int, is_after: bool) -> bool:
+    """Run a backup or a restore that is killed at one of its renames; return whether it came to that one."""
+    arguments = [command, str(source), str(target), str(turn), str(is_after)]
+    ended = subprocess.run([sys.executable, "-c", KILLED_AT_A_RENAME, *arguments], check=False)
+    assert ended.returncode in (0, -signal.SIGKILL)
+    return ended.returncode != 0
+
+
+@pytest.mark.parametrize("is_after", [False, True])
+def test_a_restore_that_is_killed_at_a_rename_leaves_the_old_folder_or_the_new_one(
+    folder: Path, tmp_path: Path, is_after: bool
+) -> None:
+    """C36: no service opens what is between the two, and the command can be repeated."""
+    with closing(sqlite3.connect(folder / "archive.sqlite3")) as db:
+        db.executescript("create table kept(text);")
+    with closing(sqlite3.connect(folder / "jobs.sqlite3")) as db:
+        db.executescript(JOBS_SCHEMA)
+    back_up_data_folder(folder, tmp_path / "backup")
+    turns = 0
+    while run_killed("restore", tmp_path / "backup", again := tmp_path / f"again{turns}", turns + 1, is_after):
+        turns += 1
+        is_whole = not (again / "restore.unfinished").exists()
+        if is_whole:
+            assert {path.name for path in again.iterdir()} >= {"archive.sqlite3", "jobs.sqlite3", "index.sqlite"}
+        else:
+            with pytest.raises(Unavailable) as refused:
+                KitHolder(lambda folder=again: Settings(data_dir=folder))()
+            assert refused.value.code == "restore_unfinished"
+            restore_backup(tmp_path / "backup", again)
+        assert check_data_folder(again).damages == ()
+        assert not (again / "restore.unfinished").exists()
+    assert turns == 5  # its list, three files, and the end
+
+
+@pytest.mark.parametrize("is_after", [False, True])
+def test_a_backup_that_is_killed_at_its_rename_is_there_or_is_not(folder: Path, tmp_path: Path, is_after: bool) -> None:
+    assert run_killed("backup", folder, tmp_path / "backup", 1, is_after)
+    assert (tmp_path / "backup").exists() is is_after
+    if not is_after:
+        back_up_data_folder(folder, tmp_path / "backup")
+    restore_backup(tmp_path / "backup", tmp_path / "again")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["again", "backup", "data"]
+
+
+def test_two_restores_into_one_folder_at_once_are_one_restore(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    back_up_data_folder(folder, tmp_path / "backup")
+    replace = os.replace
+
+    def restore_another_and_replace(source: Path, target: Path) -> None:
+        with pytest.raises(Conflict):
+            restore_backup(tmp_path / "backup", tmp_path / "again")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", restore_another_and_replace)
+    restore_backup(tmp_path / "backup", tmp_path / "again")
+    assert check_data_folder(tmp_path / "again").damages == ()
 
 
 def test_a_damaged_backup_is_refused(folder: Path, tmp_path: Path) -> None:

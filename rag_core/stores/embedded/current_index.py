@@ -6,9 +6,10 @@ import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from rag_core.core.errors import Conflict, Misconfigured
+from rag_core.core.errors import Conflict, Misconfigured, Unavailable
 
 POINTER_FILE, SPACES_FOLDER, INDEX_FILE = "current.json", "spaces", "index.sqlite"
+RESTORE_FOLDER = "restore.unfinished"  # lies in a data folder until a restore has put all files in their places
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,15 @@ class IndexLocations:
 def read_index_locations(data_dir: Path) -> IndexLocations:
     """Read the locations; without the file, the first index is current.
 
-    Raises Misconfigured when the file is damaged or the current index is missing: no other index stands in for it.
+    Raises Misconfigured when the file is damaged or the current index is missing: no other index stands in for it; and
+    Unavailable while a backup is being put in place, or where that was cut off.
     """
+    if (data_dir / RESTORE_FOLDER).exists():
+        raise Unavailable(
+            "a backup is being put in place of this data folder: ask again; if that was cut off, repeat rag "
+            f"restore-backup, or remove {RESTORE_FOLDER} where nothing else lies",
+            code="restore_unfinished",
+        )
     try:
         content = json.loads((data_dir / POINTER_FILE).read_bytes())
         locations = IndexLocations(
@@ -97,13 +105,14 @@ def _write_index_locations(data_dir: Path, locations: IndexLocations) -> IndexLo
     new_file = data_dir / f"{POINTER_FILE}.new"
     new_file.write_text(json.dumps(asdict(locations), indent=2))
     for path in (data_dir / locations.current.folder, (data_dir / locations.current.folder).parent, new_file):
-        _sync_path_to_disk(path)
+        sync_path_to_disk(path)
     os.replace(new_file, data_dir / POINTER_FILE)
-    _sync_path_to_disk(data_dir)
+    sync_path_to_disk(data_dir)
     return locations
 
 
-def _sync_path_to_disk(path: Path) -> None:
+def sync_path_to_disk(path: Path) -> None:
+    """Write a file, or the entries of a folder, to the disk itself."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -75,6 +75,7 @@ resource appSettings 'Microsoft.Web/sites/config@2024-04-01' = {
     AZURE_CLIENT_ID: identity.properties.clientId
     AzureWebJobsStorage__clientId: identity.properties.clientId
     AzureWebJobsStorage__credential: 'managedidentity'
+    MALLOC_ARENA_MAX: '2' // else each thread keeps the memory that it frees
     PYTHON_ENABLE_OPENTELEMETRY: 'true' // the worker makes the host's span the parent of ours
   })
 }

@@ -9,9 +9,9 @@ M_ARENA_MAX = -8  # of mallopt(3), in glibc
 
 
 def limit_malloc_arenas() -> None:
-    """Let the threads of this process share two arenas, unless MALLOC_ARENA_MAX is set; elsewhere than in glibc nothing.
+    """Let the threads of this process share two arenas, unless MALLOC_ARENA_MAX is set; without glibc do nothing.
 
-    What one thread frees is then used by the others, and memory ends to grow.
+    What one thread frees is then used by the others, and memory stops growing.
     """
     if sys.platform == "linux" and "MALLOC_ARENA_MAX" not in os.environ:
         set_option = getattr(ctypes.CDLL(None), "mallopt", None)  # musl has none

@@ -26,7 +26,9 @@ TEXTS = {path.name: path.read_text("utf-8") for path in sorted(INFRA.glob("*.bic
 FILES: dict[str, Any] = {name: BicepParser().parse(text=text) for name, text in TEXTS.items()}
 MAIN = FILES["main.bicep"]
 # or of Azure's SDKs
-OF_THE_HOST = re.compile(r"AzureWebJobsStorage__\w+|APPLICATIONINSIGHTS_\w+|AZURE_CLIENT_ID|PYTHON_ENABLE_\w+")
+OF_THE_HOST = re.compile(
+    r"MALLOC_ARENA_MAX|AzureWebJobsStorage__\w+|APPLICATIONINSIGHTS_\w+|AZURE_CLIENT_ID|PYTHON_ENABLE_\w+"
+)
 
 ROLES = {  # learn.microsoft.com/azure/role-based-access-control/built-in-roles
     "storageBlobDataOwner": "b7e6dc6d-f1e8-4753-8033-0f276bb0955b",

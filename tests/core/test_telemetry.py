@@ -92,7 +92,9 @@ def written(span: ReadableSpan) -> str:
     ("named", "is_recording"), [({"OTEL_PYTHON_TRACER_PROVIDER": "sdk_tracer_provider"}, True), ({}, False)]
 )
 def test_a_provider_that_only_the_environment_names_is_loaded(named: dict[str, str], is_recording: bool) -> None:
-    code = "from rag_core.core.telemetry import trace_span\nwith trace_span('a', {}) as span: print(hasattr(span, 'events'))"
+    code = (
+        "from rag_core.core import telemetry as t\nwith t.trace_span('a', {}) as span: print(hasattr(span, 'events'))"
+    )
     others = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")}
     told = subprocess.run([sys.executable, "-c", code], env={**others, **named}, check=True, stdout=subprocess.PIPE)
     assert told.stdout.strip() == str(is_recording).encode()

@@ -22,6 +22,7 @@ from rag_core.core.kit import Kit
 from rag_core.core.model import Job, Scope
 from rag_core.core.run import Run
 from rag_core.core.settings import Settings
+from rag_core.jobs import job_rows
 from rag_core.jobs.indexer import Indexer
 from rag_core.jobs.sqlite_jobs import SqliteLease
 from rag_core.rag import RAG
@@ -171,6 +172,42 @@ async def test_a_job_is_cancelled_by_its_owner(served: Served) -> None:
         assert (cancelled["status"], cancelled["error"]["code"]) == ("failed", "cancelled")
     await served.drain()
     assert await served.kit.index.store.load_document("notes", Scope("default", "ann")) is None
+
+
+@pytest.mark.parametrize("is_there_before", [False, True])
+@pytest.mark.parametrize("state", ["queued", "running", "writing", "failed", "done"])
+async def test_a_cancelled_job_leaves_the_document_as_it_was(
+    served: Served, monkeypatch: pytest.MonkeyPatch, state: str, is_there_before: bool
+) -> None:
+    """C21: in each state of the job; while its worker writes the document, and once it is there, it is refused."""
+    monkeypatch.setattr(job_rows, "WRITE_WAIT_S", 0.1)
+    if is_there_before:
+        read(served.post({**LATER, "content": "An earlier text.", "async": False}), "IndexReply", 200)
+    url, lease = served.taken_on(LATER)["status_url"], None
+    if state == "done":
+        await served.drain()
+    elif state != "queued":
+        lease = await served.kit.jobs.claim()
+        assert lease
+        if state == "writing":
+            await lease.claim_document("notes")
+        elif state == "failed":
+            await lease.fail(Unavailable("no more", code="model_down"), {})
+    outcome = {"writing": (503, "document_being_indexed"), "done": (409, "job_done")}.get(state)
+    reply = served.client.delete(url)
+    if outcome:
+        assert (reply.status_code, read(reply, "Refusal", outcome[0])["error"]["code"]) == outcome
+    else:
+        code = read(reply, "JobReply", 200)["error"]["code"]
+        assert code == ("model_down" if state == "failed" else "cancelled")
+    if state == "writing" and lease:
+        await lease.release()
+    await served.drain()
+    chunks = await served.kit.index.store.select(Scope("default"), limit=9)
+    earlier = ["An earlier text."] if is_there_before else []
+    assert ([chunk.content for chunk in chunks] == earlier) is (outcome is None)
+    ended = read(served.client.get(url), "JobReply", 200)
+    assert ended["status"] == ("done" if outcome else "failed")
 
 
 async def test_a_job_that_is_done_is_not_cancelled(served: Served) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 
 from rag_core.core.ports import EntailmentScorer, Reranker
+from rag_core.text.asked_negation import asks_for_what_is_not, says_what_is_not
 from rag_core.text.figures import remove_dates
 from rag_core.text.framing import is_framing
 from rag_core.text.layout import split_cells, split_into_parts
@@ -120,6 +121,9 @@ def _choose_answer_sentences(
 ) -> list[tuple[str, str]]:
     named_rows = _find_named_rows(query_text, candidates)
     scores = [0.0 if named_rows.get(n) == [] else score for n, score in enumerate(scores)]
+    if asks_for_what_is_not(query_text):
+        denials = _find_denials(candidates)
+        scores = [score if n in denials else 0.0 for n, score in enumerate(scores)]
     if not candidates or _compute_answerability(query_text, passages, candidates, scores) < least:
         return []
     odds = [
@@ -194,17 +198,27 @@ def _include_dependent_sentences(n: int, candidates: Sequence[PassageSentence]) 
     """Return the index of a sentence with those it is read with.
 
     An item is read with its lead-in, a row with the names of its columns, a lead-in with its items, a question
-    with what follows, and a sentence such as "It is …" with the one before it.
+    with what follows, a sentence such as "It is …" with the one before it, and one before "These include:" with that.
     """
     if LIST_ITEM_OR_TABLE_ROW.match(candidates[n].text):
         return [*_find_lead_in(n, candidates), *_find_table_header(n, candidates), n]
     if candidates[n].text.endswith(":"):
         return [n, *_find_list_items(n, candidates)]
     if candidates[n].text.endswith("?"):
-        return [n, n + 1] if n + 1 < len(candidates) and _continues_passage(n + 1, candidates) else [n]
+        is_followed = n + 1 < len(candidates) and _continues_passage(n + 1, candidates)
+        return [n, n + 1, *_find_announced_list(n + 1, candidates)] if is_followed else [n]
+    follows = _find_announced_list(n, candidates)
     if ANAPHORIC_START.match(candidates[n].text) and _continues_passage(n, candidates):
-        return [n - 1, n]
-    return [n]
+        return [n - 1, n, *follows]
+    return [n, *follows]
+
+
+def _find_announced_list(n: int, candidates: Sequence[PassageSentence]) -> list[int]:
+    """Return a lead-in such as "These include:" that follows a sentence, whose list it is, with its items."""
+    if n + 1 == len(candidates) or not _continues_passage(n + 1, candidates):
+        return []
+    is_lead_in = candidates[n + 1].text.endswith(":") and ANAPHORIC_START.match(candidates[n + 1].text)
+    return [n + 1, *_find_list_items(n + 1, candidates)] if is_lead_in else []
 
 
 def _continues_passage(n: int, candidates: Sequence[PassageSentence]) -> bool:
@@ -249,6 +263,24 @@ def _has_columns_named_by(row: str, header: str) -> bool:
     return len(names) == len(split_cells(row)) and not any(
         sign.isdigit() for name in remove_dates(names) for sign in name
     )
+
+
+def _find_denials(candidates: Sequence[PassageSentence]) -> set[int]:
+    """Return the sentences that say what is not, by themselves, their lead-in, or the heading or question above."""
+    denials: set[int] = set()
+    is_below_denial = is_item_denied = False
+    for n, candidate in enumerate(candidates):
+        is_denial = says_what_is_not(candidate.text)
+        if not _continues_passage(n, candidates):
+            is_below_denial, is_item_denied = says_what_is_not(candidate.heading), False
+        if candidate.text.endswith("?"):
+            is_below_denial = is_denial
+        is_item = LIST_ITEM_OR_TABLE_ROW.match(candidate.text)
+        if not is_item:
+            is_item_denied = is_denial and candidate.text.endswith(":")
+        if is_denial or is_below_denial or (is_item and is_item_denied):
+            denials.add(n)
+    return denials
 
 
 def _find_named_rows(query_text: str, candidates: Sequence[PassageSentence]) -> dict[int, list[int]]:

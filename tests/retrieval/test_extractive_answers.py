@@ -129,3 +129,30 @@ async def test_a_list_is_quoted_beyond_eight_items() -> None:
     passages = [{"id": "e1", "title": "Manual", "section": "", "text": f"The vans stand in these depots:\n{items}"}]
     chosen = await select_answer_sentences("In which depots do the vans stand?", passages, OverlapReranker())
     assert [text for text, _ in chosen][1:] == items.split("\n")
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What does the allowance not pay for?", ["Meals and drinks"]),
+        ("Name something that the allowance won't cover.", ["Meals and drinks"]),
+        ("What does the allowance pay for?", ["Train tickets"]),
+    ],
+)
+async def test_what_is_not_is_quoted_where_it_is_asked_for(question: str, answer: list[str]) -> None:
+    """What is paid is no answer, and the items of "These include:" are of the sentence before it."""
+    text = (
+        "The allowance pays for travel to customers, including but not limited to:\n\n- Train tickets\n\n"
+        "The allowance is paid with the salary.\n\nWhat is not covered?\n\n"
+        "There is also a list of things that the allowance does not cover. These include:\n\n- Meals and drinks\n"
+    )
+    passages = [{"id": "e1", "title": "Travel allowance", "section": "", "text": text}]
+    chosen = " ".join(part for part, _ in await select_answer_sentences(question, passages, local.reranker(), least=0))
+    assert all(part in chosen for part in answer)
+    assert ("Train tickets" in chosen) != ("Meals and drinks" in chosen)
+
+
+async def test_without_a_denial_a_question_for_what_is_not_has_no_answer() -> None:
+    text = "The allowance pays for travel to customers. Train tickets are covered in full."
+    passages = [{"id": "e1", "title": "Travel allowance", "section": "", "text": text}]
+    assert await select_answer_sentences("What does the allowance not cover?", passages, local.reranker()) == []

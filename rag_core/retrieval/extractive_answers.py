@@ -4,21 +4,25 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from rag_core.core.ports import EntailmentScorer, Reranker
 from rag_core.text.asked_negation import asks_for_what_is_not, says_what_is_not
 from rag_core.text.figures import remove_dates
 from rag_core.text.framing import is_framing
-from rag_core.text.layout import split_cells
+from rag_core.text.layout import split_cells, split_into_parts
 from rag_core.text.periods import FiscalCalendar, compute_period_share, read_fiscal_calendars, remove_periods
-from rag_core.text.quotable_sentences import LIST_ITEM_OR_TABLE_ROW, split_into_quotable_sentences
 from rag_core.text.terms import WORD_PATTERN, count_shared_terms, extract_terms
 
+LIST_ITEM_OR_TABLE_ROW = re.compile(r"^(?:[-*•▪◦●|]|\d{1,2}[.)]|\(?[a-z]\)|[^\n|]{1,80}[ \t]\|)\s")
+SENTENCE_END = re.compile(r"[.!?:;][\"'”’)\]]*$")
+STATED_VALUE = re.compile(r"^(?:[^\W\d_]\S*+\s++){2}.*\d", re.DOTALL)  # a title starts with its number, or is shorter
 ANAPHORIC_START = re.compile(  # words that refer to the sentence before
     r"(?:This|These|Those|That|It|They|Its|Their|Such|He|She|Both|Either|However|Therefore|Thus|Otherwise|Instead|"
     r"For (?:example|instance))\b"
 )
+FIELD = re.compile(r"[^\n:]{1,80}:[ \t]\S")  # of a record, as in "Hired: 2023-06-12"
+MAX_TITLE_CHARS = 70
 
 # sentences that the cross-encoder scores of the second passage, half as many of each one after it, all of the first:
 # a later one is chosen only if it scores far better (PASSAGE_RANK_PENALTY)
@@ -49,17 +53,6 @@ class PassageSentence:
     page: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class SelectedAnswer:
-    """The sentences that answer a question, each with the id of its passage, in reading order.
-
-    `margin` is what the best one's log odds are above those of the best of other passages; None without another.
-    """
-
-    sentences: list[tuple[str, str]]
-    margin: float | None = None
-
-
 def get_least_answerability(scorer: EntailmentScorer | None) -> float:
     """Return the least answerability of quotes: none where a model compares them and the question later."""
     return MIN_ANSWERABILITY if scorer is None else OPEN_ANSWERABILITY
@@ -68,16 +61,9 @@ def get_least_answerability(scorer: EntailmentScorer | None) -> float:
 async def select_answer_sentences(
     query_text: str, passages: Sequence[PromptPassage], reranker: Reranker, *, least: float = MIN_ANSWERABILITY
 ) -> list[tuple[str, str]]:
-    """Return the sentences of `select_answer` alone. Raises as it does."""
-    return (await select_answer(query_text, passages, reranker, least=least)).sentences
+    """Choose the sentences that answer the question, by cross-encoder, each with the id of its passage.
 
-
-async def select_answer(
-    query_text: str, passages: Sequence[PromptPassage], reranker: Reranker, *, least: float = MIN_ANSWERABILITY
-) -> SelectedAnswer:
-    """Choose the sentences that answer the question, by cross-encoder.
-
-    None when the passages do not answer the question, by an answerability of `least`.
+    They are in reading order; none when the passages do not answer the question, by an answerability of `least`.
 
     Raises:
         Unavailable: there is no cross-encoder, or it did not answer.
@@ -110,7 +96,7 @@ def select_answer_sentences_by_shared_terms(
     """
     query_terms, candidates = extract_terms(query_text), _split_passages_into_sentences(passages)
     scores = [len(query_terms & extract_terms(candidate.text)) / max(1, len(query_terms)) for candidate in candidates]
-    return _choose_answer_sentences(query_text, passages, candidates, scores, MIN_ANSWERABILITY).sentences
+    return _choose_answer_sentences(query_text, passages, candidates, scores, MIN_ANSWERABILITY)
 
 
 def _select_sentences_to_read(query_text: str, candidates: Sequence[PassageSentence]) -> list[int]:
@@ -132,14 +118,14 @@ def _choose_answer_sentences(
     candidates: Sequence[PassageSentence],
     scores: Sequence[float],
     least: float,
-) -> SelectedAnswer:
+) -> list[tuple[str, str]]:
     named_rows = _find_named_rows(query_text, candidates)
     scores = [0.0 if named_rows.get(n) == [] else score for n, score in enumerate(scores)]
     if asks_for_what_is_not(query_text):
         denials = _find_denials(candidates)
         scores = [score if n in denials else 0.0 for n, score in enumerate(scores)]
     if not candidates or _compute_answerability(query_text, passages, candidates, scores) < least:
-        return SelectedAnswer([])
+        return []
     odds = [
         to_log_odds(score) - PASSAGE_RANK_PENALTY * candidate.passage_index
         for score, candidate in zip(scores, candidates, strict=True)
@@ -155,15 +141,7 @@ def _choose_answer_sentences(
     )
     passage_order = list(dict.fromkeys(candidates[n].passage_index for n in included))
     ordered = sorted(included, key=lambda n: (passage_order.index(candidates[n].passage_index), n))
-    sentences = [(candidates[n].text, str(passages[candidates[n].passage_index]["id"])) for n in ordered]
-    return SelectedAnswer(sentences, _compute_margin(odds.index(max(odds)), candidates, scores))
-
-
-def _compute_margin(best: int, candidates: Sequence[PassageSentence], scores: Sequence[float]) -> float | None:
-    """Return the log odds of the best sentence less those of the best of other passages, None without another."""
-    own = candidates[best].passage_index
-    others = [score for score, one in zip(scores, candidates, strict=True) if one.passage_index != own]
-    return to_log_odds(scores[best]) - to_log_odds(max(others)) if others else None
+    return [(candidates[n].text, str(passages[candidates[n].passage_index]["id"])) for n in ordered]
 
 
 def _compute_answerability(
@@ -362,10 +340,42 @@ def _split_passages_into_sentences(passages: Sequence[PromptPassage]) -> list[Pa
     return [
         PassageSentence(n, " ".join(part.split()), str(passage["title"]), *_get_place(passage))
         for n, passage in enumerate(passages)
-        for part in split_into_quotable_sentences(str(passage["text"]))
+        for part in _split_into_statements(str(passage["text"]))
     ]
 
 
 def _get_place(passage: PromptPassage) -> tuple[str, int]:
     page = passage.get("page")
     return str(passage["section"]).rpartition(" > ")[2], page if isinstance(page, int) else 0
+
+
+def _split_into_statements(text: str) -> list[str]:
+    """Split a text into its sentences and list items; one that has none, such as a table row, stays whole."""
+    shown = (part.text for part in split_into_parts(text) if part.kind != "rule")
+    return [words for part in shown if _is_statement(words := _strip_titles(part))] or [text]
+
+
+def _strip_titles(sentence: str) -> str:
+    """Remove the titles on lines of their own above a sentence.
+
+    A title is a short line without an end mark that leaves room for the next word, which starts with a capital. The
+    first fields of a record, as in "Name: Acme", are no titles: its last line says nothing without them.
+    """
+    lines = sentence.split("\n")
+    if len(lines) > 1 and all(map(FIELD.match, lines)):
+        return sentence
+    width = max(map(len, lines))
+    for line, below in pairwise(sentence.split("\n")):
+        wrapped = len(line) + len(below.split(" ")[0]) >= width
+        if wrapped or len(line) > MAX_TITLE_CHARS or SENTENCE_END.search(line) or not below[:1].isupper():
+            break
+        lines.pop(0)
+    return "\n".join(lines)
+
+
+def _is_statement(part: str) -> bool:
+    """Return whether a part is a sentence, an item or a value with its subject, not a title or a cut-off rest."""
+    return bool(
+        LIST_ITEM_OR_TABLE_ROW.match(part)
+        or ((SENTENCE_END.search(part) or STATED_VALUE.match(part)) and not part[:1].islower())
+    )

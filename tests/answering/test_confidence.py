@@ -91,16 +91,6 @@ def test_quotes_are_trusted_less_without_the_name_or_the_kind_of_thing_that_was_
     assert trust("Do Honda brakes squeal?", evidence(relevance=0.01)) < WITH_CROSS_ENCODER.least
 
 
-def test_a_quote_is_trusted_more_the_further_it_is_above_the_best_sentence_of_another_passage() -> None:
-    def trust(margin: float | None) -> float:
-        cited, asked = evidence(relevance=0.9), "Do Honda brakes squeal?"
-        return compute_confidence(asked, 1.0, [claim(0.98)], cited, quoted=True, answered=0.6, margin=margin).value
-
-    assert trust(-3.0) < 0.5 < trust(5.0) < 1
-    assert trust(0.0) < trust(2.0)
-    assert "margin" not in compute_confidence("Squeal?", 1.0, [claim(0.98)], evidence(), quoted=True).inputs
-
-
 @pytest.mark.parametrize("quoted", [True, False])
 def test_a_refusal_has_none(quoted: bool) -> None:
     assert compute_confidence("When?", 1.0, [], evidence(), quoted=quoted).value == 0.0

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from rag_core.retrieval.extractive_answers import READ_SENTENCES, select_answer, select_answer_sentences
+from rag_core.retrieval.extractive_answers import READ_SENTENCES, select_answer_sentences
 from tests import local
 from tests.fakes import OverlapReranker
 
@@ -156,18 +156,3 @@ async def test_without_a_denial_a_question_for_what_is_not_has_no_answer() -> No
     text = "The allowance pays for travel to customers. Train tickets are covered in full."
     passages = [{"id": "e1", "title": "Travel allowance", "section": "", "text": text}]
     assert await select_answer_sentences("What does the allowance not cover?", passages, local.reranker()) == []
-
-
-async def test_the_margin_is_over_the_best_sentence_of_another_passage() -> None:
-    """Of one passage there is none; the same sentence in two passages has one of 0."""
-    about = {"title": "Manual", "section": ""}
-    gearbox = {"id": "e1", "text": "The gearbox overheats at 140 degrees.", **about}
-    others = ({"id": "e2", "text": "The tyre is worn.", **about}, {**gearbox, "id": "e2"})
-    question = "When does the gearbox overheat?"
-    alone = await select_answer(question, [gearbox], OverlapReranker())
-    far, level = [(await select_answer(question, [gearbox, other], OverlapReranker())).margin for other in others]
-    assert alone.sentences
-    assert alone.margin is None
-    assert far is not None
-    assert far > 1
-    assert level == 0

@@ -24,15 +24,19 @@ _PAIRED = {"difference": "Difference of", "ratio": "Ratio of"}
 _TIME = re.compile(r"(\d{1,2}):(\d\d)(?: ?h)?")
 _ISO_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:[ T]\d\d:\d\d.*)?")
 _DOTTED_DATE = re.compile(r"(\d{1,2})[./](\d{1,2})[./](\d{4}|\d\d)?")
-_WORD_DATE = re.compile(rf"(?:[A-Z][a-z]{{2,8}},? )?(\d{{1,2}}) ({MONTH_PATTERN})[a-z]*\.?,?(?: (\d{{4}}))?", re.IGNORECASE)
-_MONTH_DATE = re.compile(rf"({MONTH_PATTERN})[a-z]*\.?(?: (\d{{1,2}})(?:st|nd|rd|th)?)?,?(?: (\d{{4}}))?", re.IGNORECASE)
+_WORD_DATE = re.compile(
+    rf"(?:[A-Z][a-z]{{2,8}},? )?(\d{{1,2}}) ({MONTH_PATTERN})[a-z]*\.?,?(?: (\d{{4}}))?", re.IGNORECASE
+)
+_MONTH_DATE = re.compile(
+    rf"({MONTH_PATTERN})[a-z]*\.?(?: (\d{{1,2}})(?:st|nd|rd|th)?)?,?(?: (\d{{4}}))?", re.IGNORECASE
+)
 _SAID = re.compile(
     rf"\d{{4}}-\d\d-\d\d|\d{{1,2}}:\d\d|\d{{1,2}}[./]\d{{1,2}}[./]\d{{4}}|\d{{1,2}}(?:st|nd|rd|th)? (?:{MONTH_PATTERN})\b(?: \d{{4}})?"
     rf"|\b(?:{MONTH_PATTERN})\b(?: \d{{1,2}}\b)?(?: \d{{4}})?|\d[\d,]*(?:\.\d+)?",
     re.IGNORECASE,
 )
-_WORDS = "one two three four five six seven eight nine ten eleven twelve".split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety hundred".split()
+_WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety", "hundred"]
 _NUMBERS = {word: n for n, word in enumerate(_WORDS, 1)} | {word: 10 * n for n, word in enumerate(_TENS, 2)}
 _HOUR = re.compile(r"\d{1,2}")
 _YEAR = 2026  # of dates without one
@@ -123,7 +127,9 @@ def parse_value(text: str) -> tuple[str, float] | None:
         parts = found.groups()
     elif found := _DOTTED_DATE.fullmatch(text):
         parts = (found[3] and "20"[: 4 - len(found[3])] + found[3], found[2], found[1])
-    elif found := _WORD_DATE.fullmatch(text.replace("st ", " ").replace("th ", " ").replace("nd ", " ").replace("rd ", " ")):
+    elif found := _WORD_DATE.fullmatch(
+        text.replace("st ", " ").replace("th ", " ").replace("nd ", " ").replace("rd ", " ")
+    ):
         parts = (found[3], number_month(found[2]), found[1])
     elif found := _MONTH_DATE.fullmatch(text):
         parts = (found[3], number_month(found[1]), found[2] or 1)
@@ -156,7 +162,11 @@ def list_skeletons(table: Table) -> list[Program]:
         found += [Program(name, of=column) for name in ("difference", "min", "max")]
         found += [Program(name, of=column) for name in ("sum", "average", "ratio") if kind == "n"]
         gives = [table.name_at, *(give for give in (*named, *measured) if give not in (table.name_at, column))]
-        found += [Program(name, of=column, give=give) for give in gives[: 6 if len(measured) < 4 else 3] for name in ("argmax", "argmin")]
+        found += [
+            Program(name, of=column, give=give)
+            for give in gives[: 6 if len(measured) < 4 else 3]
+            for name in ("argmax", "argmin")
+        ]
     return found[:MAX_SKELETONS] if len(found) > MAX_SKELETONS else found
 
 
@@ -165,7 +175,9 @@ def list_conditions(question: str, table: Table) -> list[Condition]:
     measured = find_measured(table)
     said = list(dict.fromkeys(_find_said(question)))[:3]
     if "t" in measured.values():
-        said += [f"{hour}:00" for hour in map(int, filter(_HOUR.fullmatch, said)) for hour in (hour, hour + 12) if hour < 24]
+        said += [
+            f"{hour}:00" for hour in map(int, filter(_HOUR.fullmatch, said)) for hour in (hour, hour + 12) if hour < 24
+        ]
     compared = [
         Condition(column, relation, value)
         for value in said
@@ -218,9 +230,7 @@ def _find_parts(cells: Sequence[str], words: set[str]) -> list[str]:
     return list(dict.fromkeys((*said, *repeated)))[:8]
 
 
-def combine_parts(
-    skeletons: Sequence[Program], conditions: Sequence[Condition], sets: int = 10
-) -> list[Program]:
+def combine_parts(skeletons: Sequence[Program], conditions: Sequence[Condition], sets: int = 10) -> list[Program]:
     """Return the programs of some skeletons with none, one or two of some conditions, all best first."""
     singles = [frozenset([condition]) for condition in conditions]
     pairs = [

@@ -5,10 +5,12 @@
 It begins with the packaged cross-encoder, as `evals/train_entailment.py` does, with the same lower layers frozen. A
 question with the heads of its table is read once; each part or program is a block beside it that sees the question and
 itself, so that twenty of them cost little more than five pairs. One table in ten is held out, by a hash of its title.
-It requires torch, onnx and sklearn: `pip install torch onnx scikit-learn`.
+It requires torch, onnx and sklearn: `pip install torch onnx scikit-learn`; on a busy machine set OMP_NUM_THREADS=1.
+It was never trained to the end: docs/decisions/0108-programs-by-a-cross-encoder.md
 """
 
 import argparse
+import gzip
 import json
 import random
 import time
@@ -93,8 +95,8 @@ class Texts:
 def read_asked(folder: Path) -> list[Asked]:
     """Return the questions of all files below a folder whose program can be computed."""
     found = []
-    for file in sorted(folder.rglob("part-*.jsonl")):
-        for line in file.read_text("utf-8").splitlines():
+    for file in sorted(folder.glob("*.jsonl.gz")):
+        for line in gzip.decompress(file.read_bytes()).decode().splitlines():
             row = json.loads(line)
             table = Table(row["title"], tuple(row["heads"]), tuple(map(tuple, row["rows"])))
             for question in row["questions"]:
@@ -128,7 +130,9 @@ def make_reading(asked: Asked, texts: Texts, draw: random.Random) -> Reading:
     blocks += [(one.write(table), PROGRAM, label) for one, label in programs]
     draw.shuffle(blocks)
     written, outputs, labels = map(list, zip(*blocks, strict=True))
-    return Reading(texts.question(write_question(asked.question, table)), list(map(texts.block, written)), outputs, labels)
+    return Reading(
+        texts.question(write_question(asked.question, table)), list(map(texts.block, written)), outputs, labels
+    )
 
 
 def _draw_near(skeletons: Sequence[Program], program: Program, count: int, draw: random.Random) -> list[Program]:
@@ -182,7 +186,7 @@ def pack(readings: Sequence[Reading]) -> tuple[Tensor, Tensor, Tensor, Tensor, T
     return ids, types, places, sees[:, None], torch.tensor(starts)
 
 
-def run_packed(encoder: EntailmentEncoder, readings: Sequence[Reading], *, is_frozen_below: bool = True) -> Tensor:
+def run_packed(encoder: EntailmentEncoder, readings: Sequence[Reading]) -> Tensor:
     """Return the outputs for each block of all readings."""
     ids, types, places, sees, starts = pack(readings)
     with torch.autocast("cpu", torch.bfloat16):
@@ -271,19 +275,35 @@ def report(asked: Sequence[Asked], texts: Texts, score: Score) -> list[Mapping[s
         result, share, lead = choose_result(ranked)
         wanted = execute(one.program, one.table)
         reached = any(r == wanted for _, r, _ in ranked)
-        outcomes.append({"right": result == wanted, "said": result, "wanted": wanted, "share": share, "lead": lead,
-                         "reached": reached, "asked": one, "program": ranked[0][0]})
+        outcomes.append(
+            {
+                "right": result == wanted,
+                "said": result,
+                "wanted": wanted,
+                "share": share,
+                "lead": lead,
+                "reached": reached,
+                "asked": one,
+                "program": ranked[0][0],
+            }
+        )
     computed = [o for o in outcomes if o["wanted"] != "none"]
     none = [o for o in outcomes if o["wanted"] == "none"]
-    print(f"{len(computed)} answerable: first {np.mean([o['right'] for o in computed]):.3f}, "
-          f"among the programs {np.mean([o['reached'] for o in computed]):.3f}; "
-          f"{len(none)} not: first {np.mean([o['right'] for o in none]):.3f}", flush=True)
+    print(
+        f"{len(computed)} answerable: first {np.mean([o['right'] for o in computed]):.3f}, "
+        f"among the programs {np.mean([o['reached'] for o in computed]):.3f}; "
+        f"{len(none)} not: first {np.mean([o['right'] for o in none]):.3f}",
+        flush=True,
+    )
     for least in (0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95):
         said = [o for o in outcomes if o["said"] != "none" and o["share"] >= least]
         of_computed = [o for o in said if o["wanted"] != "none"]
         right = sum(o["right"] for o in of_computed)
-        print(f"  share {least}: right {right}, wrong {len(of_computed) - right} of {len(computed)}; "
-              f"computed though not in the table {len(said) - len(of_computed)} of {len(none)}", flush=True)
+        print(
+            f"  share {least}: right {right}, wrong {len(of_computed) - right} of {len(computed)}; "
+            f"computed though not in the table {len(said) - len(of_computed)} of {len(none)}",
+            flush=True,
+        )
     return outcomes
 
 
@@ -323,7 +343,10 @@ def train(encoder: EntailmentEncoder, texts: Texts, chosen: argparse.Namespace) 
             optimizer.zero_grad(set_to_none=True)
             losses.append(loss.item())
             if len(losses) % 50 == 0:
-                print(f"{len(losses)} batches, {done:.0%}, loss {np.mean(losses[-50:]):.4f}, {time.process_time():.0f} s of CPU", flush=True)
+                print(
+                    f"{len(losses)} batches, {done:.0%}, loss {np.mean(losses[-50:]):.4f}, {time.process_time():.0f} s of CPU",
+                    flush=True,
+                )
         torch.save(encoder.state_dict(), chosen.out / "state.pt")
 
 
@@ -343,7 +366,7 @@ def main() -> None:
     chosen.out.mkdir(parents=True, exist_ok=True)
     encoder = load_cross_encoder(folder / "model.onnx")
     with torch.no_grad():
-        encoder.head.weight[:SKELETON + 1] = encoder.head.weight[3]
+        encoder.head.weight[: SKELETON + 1] = encoder.head.weight[3]
     if chosen.start:
         encoder.load_state_dict(torch.load(chosen.start))
     texts = Texts(folder)

@@ -31,7 +31,8 @@ _MONTH_DATE = re.compile(
     rf"({MONTH_PATTERN})[a-z]*\.?(?: (\d{{1,2}})(?:st|nd|rd|th)?)?,?(?: (\d{{4}}))?", re.IGNORECASE
 )
 _SAID = re.compile(
-    rf"\d{{4}}-\d\d-\d\d|\d{{1,2}}:\d\d|\d{{1,2}}[./]\d{{1,2}}[./]\d{{4}}|\d{{1,2}}(?:st|nd|rd|th)? (?:{MONTH_PATTERN})\b(?: \d{{4}})?"
+    rf"\d{{4}}-\d\d-\d\d|\d{{1,2}}:\d\d|\d{{1,2}}[./]\d{{1,2}}[./]\d{{4}}"
+    rf"|\d{{1,2}}(?:st|nd|rd|th)? (?:{MONTH_PATTERN})\b(?: \d{{4}})?"
     rf"|\b(?:{MONTH_PATTERN})\b(?: \d{{1,2}}\b)?(?: \d{{4}})?|\d[\d,]*(?:\.\d+)?",
     re.IGNORECASE,
 )
@@ -191,7 +192,7 @@ def list_conditions(question: str, table: Table) -> list[Condition]:
         for sign in "<>"
         if kind == "n" and any((value := parse_value(row[column])) and value[1] <= 0 for row in table.rows)
     ]
-    words = {word for word in re.findall(r"\w{3,}", question.casefold())}
+    words = set(re.findall(r"\w{3,}", question.casefold()))
     equal, contained = [], []
     for column in range(len(table.heads)):
         cells = list(dict.fromkeys(row[column] for row in table.rows))

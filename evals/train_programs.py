@@ -344,7 +344,8 @@ def train(encoder: EntailmentEncoder, texts: Texts, chosen: argparse.Namespace) 
             losses.append(loss.item())
             if len(losses) % 50 == 0:
                 print(
-                    f"{len(losses)} batches, {done:.0%}, loss {np.mean(losses[-50:]):.4f}, {time.process_time():.0f} s of CPU",
+                    f"{len(losses)} batches, {done:.0%}, loss {np.mean(losses[-50:]):.4f},"
+                    f" {time.process_time():.0f} s of CPU",
                     flush=True,
                 )
         torch.save(encoder.state_dict(), chosen.out / "state.pt")

@@ -119,7 +119,7 @@ def make_reading(asked: Asked, texts: Texts, draw: random.Random) -> Reading:
     chosen = [(program.skeleton, 1), *((one, 0) for one in _draw_near(skeletons, program, 7, draw))]
     if program != NONE:
         chosen.append((NONE, 0))
-    blocks = [(one.write(table), SKELETON, label) for one, label in chosen]
+    blocks = [(skeleton.write(table), SKELETON, label) for skeleton, label in chosen]
     if program != NONE:
         right = [(one.write(table), CONDITION, 1) for one in program.conditions]
         of_columns = {one.column for one in program.conditions}
@@ -246,7 +246,8 @@ def rank_programs(asked: Asked, texts: Texts, score: Score) -> list[tuple[Progra
     """Return the programs that the best parts make, each with its result and its share, best first."""
     table = asked.table
     skeletons, conditions = list_skeletons(table), list_conditions(asked.question, table)
-    scores = score_blocks(asked, [one.write(table) for one in (*skeletons, *conditions)], texts, score)
+    parts: tuple[Program | Condition, ...] = (*skeletons, *conditions)
+    scores = score_blocks(asked, [one.write(table) for one in parts], texts, score)
     of_skeletons, of_conditions = scores[: len(skeletons), SKELETON], scores[len(skeletons) :, CONDITION]
     best = [skeletons[n] for n in of_skeletons.argsort()[::-1][:KEPT_SKELETONS]]
     kept = [conditions[n] for n in of_conditions.argsort()[::-1][:KEPT_CONDITIONS]]
@@ -269,7 +270,7 @@ def choose_result(ranked: Sequence[tuple[Program, str, float]]) -> tuple[str, fl
 
 def report(asked: Sequence[Asked], texts: Texts, score: Score) -> list[Mapping[str, Any]]:
     """Print how often the right result comes first on held-out questions, and how many are wrong at some thresholds."""
-    outcomes = []
+    outcomes: list[Mapping[str, Any]] = []
     for one in asked:
         ranked = rank_programs(one, texts, score)
         result, share, lead = choose_result(ranked)
@@ -311,7 +312,8 @@ def make_torch_score(encoder: EntailmentEncoder) -> Score:
     def score(readings: Sequence[Reading]) -> np.ndarray[Any, Any]:
         encoder.eval()
         with torch.no_grad():
-            return run_packed(encoder, readings).numpy()
+            scores: np.ndarray[Any, Any] = run_packed(encoder, readings).numpy()
+        return scores
 
     return score
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import file_digest
 from pathlib import Path, PurePath
-
-import apsw
+from typing import Any
 
 from rag_core.composition.assembly import ARCHIVE_FILE, JOBS_FILE
 from rag_core.core.errors import Conflict, InvalidRequest, Misconfigured, NotFound
@@ -237,7 +236,7 @@ def _copy_sqlite_file(source: Path, target: Path) -> None:
         db.backup(copy, pages=SQLITE_PAGES_PER_STEP)
 
 
-def _begin_reading_with_jobs(index: apsw.Connection, jobs: Path, copy: Path) -> None:
+def _begin_reading_with_jobs(index: Any, jobs: Path, copy: Path) -> None:
     """Begin a transaction that reads the index of one moment, and let jobs that had ended by then end in the copy.
 
     No job changes in that moment, because the job table is being read.
@@ -254,7 +253,7 @@ def _begin_reading_with_jobs(index: apsw.Connection, jobs: Path, copy: Path) -> 
         db.execute("commit")
 
 
-def _copy_index(index: apsw.Connection, target: Path) -> None:
+def _copy_index(index: Any, target: Path) -> None:
     """Copy the database of an index as its transaction reads it; a page that is not as it was written ends the copy."""
     target.mkdir(mode=0o700, parents=True, exist_ok=True)
     with closing(connect_to_index_database(target)) as copy:

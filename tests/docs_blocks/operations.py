@@ -86,7 +86,7 @@ FAILURE_CODES = {
     "search_throttled": "Azure AI Search did not answer.",
     "source_unavailable": "The database of the proposals did not answer.",
     "storage_full": "The disk is full; what was stored can be read.",
-    "restore_unfinished": "A restore has not ended; repeat it if it was cut off.",
+    "restore_unfinished": "Repeat the restore.",
     "store_busy": "Other writers hold the store; repeat the request.",
     "store_failed": "The database of the store failed or did not answer.",
     "unavailable": "A local model cannot be run.",

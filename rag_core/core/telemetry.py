@@ -1,10 +1,8 @@
 """OpenTelemetry spans without the users' text; recorded only where the operator installs a tracer provider.
 
-Who installs one has imported OpenTelemetry, or names one in OTEL_PYTHON_TRACER_PROVIDER: where nobody has, a request
-neither imports it nor makes spans.
+Who installs one has imported OpenTelemetry: where nobody has, a request neither imports it nor makes spans.
 """
 
-import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
@@ -39,8 +37,8 @@ def is_imported(module_name: str) -> bool:
 
 
 def _get_recording_tracer() -> "Tracer | None":
-    """Return our tracer, None where no tracer provider is installed or named."""
-    if not is_imported("opentelemetry.trace") and "OTEL_PYTHON_TRACER_PROVIDER" not in os.environ:
+    """Return our tracer, None where no tracer provider is installed."""
+    if not is_imported("opentelemetry.trace"):
         return None
     from opentelemetry import trace
 

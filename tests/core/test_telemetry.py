@@ -1,6 +1,3 @@
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 
 import pytest
@@ -86,18 +83,6 @@ async def test_no_span_holds_what_was_said(spans: InMemorySpanExporter, service:
 
 def written(span: ReadableSpan) -> str:
     return span.to_json()
-
-
-@pytest.mark.parametrize(
-    ("named", "is_recording"), [({"OTEL_PYTHON_TRACER_PROVIDER": "sdk_tracer_provider"}, True), ({}, False)]
-)
-def test_a_provider_that_only_the_environment_names_is_loaded(named: dict[str, str], is_recording: bool) -> None:
-    code = (
-        "from rag_core.core import telemetry as t\nwith t.trace_span('a', {}) as span: print(hasattr(span, 'events'))"
-    )
-    others = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")}
-    told = subprocess.run([sys.executable, "-c", code], env={**others, **named}, check=True, stdout=subprocess.PIPE)
-    assert told.stdout.strip() == str(is_recording).encode()
 
 
 async def test_without_a_tracer_provider_nothing_is_recorded() -> None:

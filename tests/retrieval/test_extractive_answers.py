@@ -110,9 +110,7 @@ def page(number: int, section: str, text: str, title: str = "Manual") -> dict[st
 
 async def test_a_line_of_a_slide_is_quoted_by_itself() -> None:
     """Its lines have no marks and no full stops, and look like titles above the last one."""
-    slide = (
-        "Plan for Q2\n\nLaunch of the NP-500 in June\nHire two technicians\nClose the Gdansk site by 30 June"
-    )
+    slide = "Plan for Q2\n\nLaunch of the NP-500 in June\nHire two technicians\nClose the Gdansk site by 30 June"
     passages = [{"id": "e1", "title": "Sales review", "section": "Plan for Q2", "text": slide}]
     chosen = await select_answer_sentences("When is the NP-500 launched?", passages, local.reranker())
     assert chosen == [("Launch of the NP-500 in June", "e1")]

@@ -8,6 +8,7 @@ from decimal import Decimal
 
 from rag_core.answering.citations import ClaimPassage, build_citation
 from rag_core.answering.computing.asked_columns import YEAR_PATTERN
+from rag_core.answering.computing.named_cells import has_any
 from rag_core.answering.computing.operations import CitedCell, Computation, is_recomputed
 from rag_core.answering.computing.questions import AskedOperation, parse_lookup, parse_operation
 from rag_core.answering.computing.resolution import Resolved, Unresolved, resolve
@@ -17,6 +18,7 @@ from rag_core.core.model import Citation, Claim, Judgement, Ranking
 from rag_core.core.presets import Query
 from rag_core.core.run import Run
 from rag_core.ingestion.tables import read_row_cells
+from rag_core.text.terms import extract_terms
 
 MAX_READ_DOCUMENTS = 6  # of those found, best first, whose tables are read
 MAX_READ_CHUNKS = 5_000  # of one document: a table of more rows is not known to be whole
@@ -49,9 +51,16 @@ async def look_up_answer(query: Query, hits: Ranking, kit: Kit, run: Run) -> Com
 
 
 def find_uncomputed(question: str, claims: Sequence[Claim]) -> ComputedAnswer | None:
-    """Return why quoted rows do not answer a question for a difference or an average: they state what it is of."""
+    """Return why what is quoted does not answer a question for an operation that was not computed.
+
+    Rows state what a difference or an average is of, and a quote that does not name what is counted under a condition
+    is of something else.
+    """
     asked = parse_operation(question)
     citations = [citation for claim in claims for citation in claim.citations]
+    if asked and asked.kind == "count" and asked.conditions and citations:
+        is_named = any(has_any(asked.counted, extract_terms(citation.quote)) for citation in citations)
+        return None if is_named else ComputedAnswer(reason="what was found does not name what is to be counted")
     is_of_rows = len(citations) > 1 and all(map(_is_row, citations))
     if asked is None or asked.kind not in ("difference", "ratio", "average") or not is_of_rows:
         return None

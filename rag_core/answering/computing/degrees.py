@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from rag_core.text.identifiers import UNITS
 from rag_core.text.terms import WORD_PATTERN, extract_terms
 
 PRICE_NAMES = "price cost fee fare charge"
@@ -115,9 +116,11 @@ CHANGES = Scale(True, extract_terms("change difference variance movement"))
 def is_measured_by(column: str, scale: Scale) -> bool:
     """Return whether an adjective measures a column: "Unit price (€)" for "cheap", no "Weight limit" for "heavy".
 
-    The noun of its name decides, which is the last word before a bracket, a comma or "per".
+    The noun of its name decides, which is the last word before a unit, a bracket, a comma or "per".
     """
     words = [word for word in WORD_PATTERN.findall(_OF_NAME.split(column)[0]) if not word.isdecimal()]
+    while len(words) > 1 and words[-1].casefold() in UNITS:
+        words.pop()
     return bool(words) and extract_terms(words[-1]) <= scale.columns and not _LIMITING.search(column)
 
 

@@ -351,18 +351,8 @@ def _get_place(passage: PromptPassage) -> tuple[str, int]:
 
 def _split_into_statements(text: str) -> list[str]:
     """Split a text into its sentences and list items; one that has none, such as a table row, stays whole."""
-    shown = (line for part in split_into_parts(text) if part.kind != "rule" for line in _split_unmarked_list(part.text))
+    shown = (part.text for part in split_into_parts(text) if part.kind != "rule")
     return [words for part in shown if _is_statement(words := _strip_titles(part))] or [text]
-
-
-def _split_unmarked_list(part: str) -> list[str]:
-    """Return the lines of a list without marks, as a slide has it; another part whole.
-
-    A list has three lines or more, short ones, and each begins with a capital and ends without an end mark.
-    """
-    lines = part.split("\n")
-    is_list = len(lines) > 2 and not any(map(FIELD.match, lines)) and not any(map(SENTENCE_END.search, lines))
-    return lines if is_list and all(len(ln) <= MAX_TITLE_CHARS and ln[:1].isupper() for ln in lines) else [part]
 
 
 def _strip_titles(sentence: str) -> str:

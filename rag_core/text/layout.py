@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal
 
 from rag_core.text.framing import is_title
@@ -12,6 +13,7 @@ PartKind = Literal["sentence", "item", "row", "heading", "rule", "code"]
 
 BOLD_HEADING_LEVEL = 7  # below the six levels of "#"
 MAX_WRAPPED_ITEM_CHARS = 40  # a list item of a longer line may go on in the next
+MAX_LINE_CHARS = 70  # of a list without marks
 MAX_TITLE_GAP_CHARS = 100  # after a title, in which the text below begins
 _RULE_SIGNS = frozenset("-*_=|:+~#• \t")
 _FENCES = ("```", "~~~")
@@ -19,6 +21,8 @@ _TABLE_ROW = re.compile(r"\|[^\n|]{0,2000}\||[^\n|]{1,80}[ \t]\|\s")
 _HEADING = re.compile(r"(#{1,6})[ \t]{1,20}\S")
 _ITEM = re.compile(r"(?:[-*+•▪◦●‣]|\d{1,3}[.)]|\(?[a-z]\))[ \t]{1,20}\S")
 _INNER_END = re.compile(r"[.!?…。！？][\"'”’)\]*_]{0,3}\s")
+_END_MARK = re.compile(r"[.!?:;,…][\"'”’)\]*_]{0,3}$")
+_FIELD = re.compile(r":\s|,[^\s\d]")
 _BLANK_LINE = re.compile(r"[ \t\r]{0,20}\n[ \t\r]{0,20}\n")
 _CITATION = (  # "[1]", "[e1, e2]", "[^3]", "(e1)", "【4:0†source】", "[Source: Page 3, Lines 1-2]"
     r"\[\^?e?\d{1,3}(?:[ \t]?[,;–-][ \t]?\^?e?\d{1,3}){0,9}\]|\(e\d{1,3}(?:,[ \t]?e\d{1,3}){0,9}\)"
@@ -170,10 +174,25 @@ def _split_block(text: str, kind: PartKind, start: int, end: int, *, in_list: bo
     indent = at - start
     is_whole = "\n" not in block and not _INNER_END.search(block)
     ranges = [(0, len(block))] if is_whole else _join_citation_marks(block, find_sentences(block))
-    for n, (first, last) in enumerate(ranges):
+    lines = [line for first, last in ranges for line in _split_unmarked_list(block, first, last)]
+    for n, (first, last) in enumerate(lines):
         inner = (n > 0) if kind == "item" else (in_list and indent > 0)
         part = Part(block[first:last], "sentence" if n else kind, at + first, 0 if n else indent, inner=inner)
         yield _read_title(text, part)
+
+
+def _split_unmarked_list(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Return the lines of a sentence that is a list without marks, as a slide has it; another one whole.
+
+    A list has three lines or more of two words or more, short ones, and each begins with a capital and ends without an
+    end mark. A record, as in "Name: Acme", is no list, nor are codes above what they mean.
+    """
+    edges = [start, *(at for at in range(start, end) if text[at] == "\n"), end]
+    ranges = [trimmed for first, last in pairwise(edges) if (trimmed := trim_range(text, first, last))]
+    lines = [text[first:last] for first, last in ranges]
+    is_list = len(lines) > 2 and not any(_FIELD.search(line) or _END_MARK.search(line) for line in lines)
+    is_list = is_list and all(line[:1].isupper() and " " in line and len(line) <= MAX_LINE_CHARS for line in lines)
+    return ranges if is_list else [(start, end)]
 
 
 def _read_title(text: str, part: Part) -> Part:

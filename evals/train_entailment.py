@@ -262,10 +262,7 @@ def train(
 
     The pairs are made anew for each pass: with other neighbours and copies, and with the rows that came meanwhile.
     """
-    frozen = [encoder.words, encoder.places, encoder.kinds, encoder.norm, *list(encoder.layers)[:FROZEN_LAYERS]]
-    for part in frozen:
-        part.requires_grad_(requires_grad=False)
-    trained = [parameter for parameter in encoder.parameters() if parameter.requires_grad]
+    trained = freeze_lower_layers(encoder)
     groups = [
         {"params": [p for p in trained if p.ndim > 1]},
         {"params": [p for p in trained if p.ndim < 2], "weight_decay": 0.0},
@@ -279,20 +276,37 @@ def train(
             done = (time.monotonic() - began) / (60 * chosen.minutes)
             if done >= 1:
                 return
-            for group in optimizer.param_groups:
-                group["lr"] = chosen.rate * min(done / 0.06, (1 - done) / 0.94 + 0.01)
             loss = compute_loss(run_batch(encoder, batch), batch)
-            loss.backward()
-            nn.utils.clip_grad_norm_(trained, 1.0)
-            optimizer.step()
-            optimizer.zero_grad(set_to_none=True)
-            losses.append(loss.item())
+            losses.append(take_step(loss, optimizer, trained, chosen.rate * share_of_rate(done)))
             if len(losses) % 100 == 0:
                 print(f"{len(losses)} batches, {done:.0%}, loss {np.mean(losses[-100:]):.4f}", flush=True)
             if int(done * 4) > reported:
                 reported = int(done * 4)
                 report(encoder, held_out)
                 torch.save(encoder.state_dict(), chosen.out / "state.pt")
+
+
+def freeze_lower_layers(encoder: EntailmentEncoder) -> list[nn.Parameter]:
+    """Freeze the vocabulary and the lower layers, which the package has already, and return what is to be trained."""
+    for part in (encoder.words, encoder.places, encoder.kinds, encoder.norm, *list(encoder.layers)[:FROZEN_LAYERS]):
+        part.requires_grad_(requires_grad=False)
+    return [parameter for parameter in encoder.parameters() if parameter.requires_grad]
+
+
+def share_of_rate(done: float) -> float:
+    """Return the share of the highest rate after a share of the training: it rises for 6 %, then falls to 1 %."""
+    return min(done / 0.06, (1 - done) / 0.94 + 0.01)
+
+
+def take_step(loss: Tensor, optimizer: torch.optim.Optimizer, trained: Sequence[nn.Parameter], rate: float) -> float:
+    """Move the parameters against the gradient of a loss, clipped to a norm of 1, and return the loss."""
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+    loss.backward()
+    nn.utils.clip_grad_norm_(trained, 1.0)
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+    return float(loss.item())
 
 
 def report(encoder: EntailmentEncoder, pairs: Sequence[Pair]) -> None:

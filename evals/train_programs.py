@@ -37,7 +37,14 @@ from evals.table_programs import (
     read_program,
     write_question,
 )
-from evals.train_entailment import FROZEN_LAYERS, EntailmentEncoder, load_cross_encoder
+from evals.train_entailment import (
+    FROZEN_LAYERS,
+    EntailmentEncoder,
+    freeze_lower_layers,
+    load_cross_encoder,
+    share_of_rate,
+    take_step,
+)
 from rag_core.providers.local_models import find_model_folder
 
 PROGRAM, CONDITION, SKELETON = 0, 1, 2  # of the model's outputs
@@ -320,9 +327,7 @@ def make_torch_score(encoder: EntailmentEncoder) -> Score:
 
 def train(encoder: EntailmentEncoder, texts: Texts, chosen: argparse.Namespace) -> None:
     """Train for so many minutes, with a rate that rises and falls linearly; rows that came meanwhile join each pass."""
-    for part in (encoder.words, encoder.places, encoder.kinds, encoder.norm, *list(encoder.layers)[:FROZEN_LAYERS]):
-        part.requires_grad_(requires_grad=False)
-    trained = [parameter for parameter in encoder.parameters() if parameter.requires_grad]
+    trained = freeze_lower_layers(encoder)
     optimizer = torch.optim.AdamW(trained, lr=chosen.rate, betas=(0.9, 0.98), weight_decay=0.01)
     draw, began, losses, passes = random.Random(1), time.monotonic(), [], 0
     while True:
@@ -336,14 +341,8 @@ def train(encoder: EntailmentEncoder, texts: Texts, chosen: argparse.Namespace) 
             done = (time.monotonic() - began) / (60 * chosen.minutes)
             if done >= 1:
                 return
-            for group in optimizer.param_groups:
-                group["lr"] = chosen.rate * min(done / 0.06, (1 - done) / 0.94 + 0.01)
             loss = compute_loss(run_packed(encoder, batch), batch)
-            loss.backward()
-            nn.utils.clip_grad_norm_(trained, 1.0)
-            optimizer.step()
-            optimizer.zero_grad(set_to_none=True)
-            losses.append(loss.item())
+            losses.append(take_step(loss, optimizer, trained, chosen.rate * share_of_rate(done)))
             if len(losses) % 50 == 0:
                 print(
                     f"{len(losses)} batches, {done:.0%}, loss {np.mean(losses[-50:]):.4f},"

@@ -4,8 +4,9 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from rag_core.cli.json_output import print_json
-from rag_core.cli.named_documents import find_document_id
+from rag_core.cli.named_documents import find_document_id, is_named
 from rag_core.cli.opened_service import run_with_index
+from rag_core.core.errors import NotFound
 from rag_core.core.model import Scope
 from rag_core.core.run import Run
 
@@ -44,8 +45,10 @@ async def run_documents_command(arguments: Namespace, rag: "RAG", run: Run) -> i
 async def run_delete_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     """Delete a document, or with --purge remove it permanently."""
     store, scope = rag.kit.index.store, Scope(arguments.workflow)
-    candidates = [*await store.list_documents(scope), *(await store.list_deleted(scope) if arguments.purge else ())]
-    document_id = find_document_id(arguments.document, candidates)
+    live, deleted = await store.list_documents(scope), await store.list_deleted(scope)
+    if not arguments.purge and is_named(arguments.document, deleted) and not is_named(arguments.document, live):
+        raise NotFound(f"{arguments.document} is deleted already: rag restore restores it")
+    document_id = find_document_id(arguments.document, [*live, *deleted] if arguments.purge else live)
     await rag.delete(document_id, scope=scope, purge=arguments.purge, run=run)
     done = "purged" if arguments.purge else "deleted"
     if arguments.json:

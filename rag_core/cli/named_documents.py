@@ -15,12 +15,7 @@ def find_document_id(name: str, documents: Sequence[Document], *, kind: str = "d
         NotFound: there is no such document.
         InvalidRequest: several documents match.
     """
-    path = str(Path(name).resolve())
-    ids = [
-        document.id
-        for document in documents
-        if name in (document.id, document.source, document.title, Path(document.source).name) or path == document.source
-    ]
+    ids = [document.id for document in documents if _has_name(document, name)]
     if len(ids) == 1:
         return ids[0]
     if ids:
@@ -31,3 +26,13 @@ def find_document_id(name: str, documents: Sequence[Document], *, kind: str = "d
     listed = f"the {kind}s are {', '.join(titles[:10])}{' …' if titles[10:] else ''}"
     names = [*titles, *(Path(document.source).name for document in documents)]
     raise NotFound(f"no {kind} has this id, path or title; {suggest_name(name, names).removeprefix('; ') or listed}")
+
+
+def is_named(name: str, documents: Sequence[Document]) -> bool:
+    """Return whether a document has this id, source, path or title."""
+    return any(_has_name(document, name) for document in documents)
+
+
+def _has_name(document: Document, name: str) -> bool:
+    names = (document.id, document.source, document.title, Path(document.source).name)
+    return name in names or str(Path(name).resolve()) == document.source

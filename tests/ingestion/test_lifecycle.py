@@ -68,6 +68,16 @@ async def state(data: Path, job_id: str) -> str:
     return job.state
 
 
+def test_a_document_that_is_deleted_already_is_not_taken_for_one_of_a_like_name(
+    data: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "valves-2024.txt").write_text("The relief valve opened at 6 bar.")
+    assert main(["index", *data, str(tmp_path / "valves-2024.txt")]) == 0
+    assert main(["delete", *data, "valves-2024.txt"]) == 0
+    assert main(["delete", *data, "valves-2024.txt"]) == 2
+    assert capsys.readouterr().err == "rag: valves-2024.txt is deleted already: rag restore restores it\n"
+
+
 def test_a_deleted_document_can_still_be_purged(data: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["delete", *data, "Valves"]) == 0
     assert main(["delete", *data, "--purge", "Valves"]) == 0

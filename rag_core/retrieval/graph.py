@@ -179,7 +179,9 @@ def _find_node(field: str, value: str | None, nodes: Mapping[str, GraphNode]) ->
         raise InvalidRequest(field, "is needed for this operation")
     candidates = [node for id, node in nodes.items() if id.casefold() == value.casefold()]
     if not candidates:
-        raise NotFound(f"{field} is unknown: no chunk of this workflow has it", code="entity_not_found", field=field)
+        raise NotFound(
+            f"{field} is unknown: no chunk of this workflow names it as an entity", code="entity_not_found", field=field
+        )
     return nodes.get(value) or min(candidates, key=_frequency_sort_key)
 
 

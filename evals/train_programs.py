@@ -6,7 +6,7 @@ It begins with the packaged cross-encoder, as `evals/train_entailment.py` does, 
 question with the heads of its table is read once; each part or program is a block beside it that sees the question and
 itself, so that twenty of them cost little more than five pairs. One table in ten is held out, by a hash of its title.
 It requires torch, onnx and sklearn: `pip install torch onnx scikit-learn`; on a busy machine set OMP_NUM_THREADS=1.
-It was never trained to the end: docs/decisions/0108-programs-by-a-cross-encoder.md
+Three passes are too few for the product: docs/decisions/0108-programs-by-a-cross-encoder.md
 """
 
 import argparse

@@ -5,8 +5,9 @@ from typing import Any
 
 try:
     from haystack import Document, component
-except ImportError as error:
-    raise ImportError("this retriever requires: pip install 'azure-rag[haystack]'") from error
+except ModuleNotFoundError as error:
+    message = "this retriever requires: pip install 'azure-rag[haystack]'"
+    raise ModuleNotFoundError(message, name=error.name) from error
 
 from rag_core.background_loop import wait_for_result
 from rag_core.client import consult_rag

@@ -7,8 +7,9 @@ try:
     from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
     from langchain_core.documents import Document
     from langchain_core.retrievers import BaseRetriever
-except ImportError as error:
-    raise ImportError("this retriever requires: pip install 'azure-rag[langchain]'") from error
+except ModuleNotFoundError as error:
+    message = "this retriever requires: pip install 'azure-rag[langchain]'"
+    raise ModuleNotFoundError(message, name=error.name) from error
 from pydantic import Field
 
 from rag_core.background_loop import wait_for_result

@@ -6,8 +6,9 @@ from typing import Any
 try:
     from llama_index.core.retrievers import BaseRetriever
     from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
-except ImportError as error:
-    raise ImportError("this retriever requires: pip install 'azure-rag[llamaindex]'") from error
+except ModuleNotFoundError as error:
+    message = "this retriever requires: pip install 'azure-rag[llamaindex]'"
+    raise ModuleNotFoundError(message, name=error.name) from error
 
 from rag_core.background_loop import wait_for_result
 from rag_core.client import consult_rag

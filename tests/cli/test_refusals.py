@@ -60,7 +60,7 @@ REFUSALS = {
     "check --data {here}/none": "there is no index",
     "documents --data {here}/empty.jsonl": "--data must be a folder",
     "open --data {here}/data 7": "last answer",
-    "ask --data {here}/data ' '": "must not be empty",
+    "ask --data {here}/data ' '": "query must be a text that is not blank",
 }
 WITH_JSON = [command for command in REFUSALS if not command.startswith(("eval claims", "eval answers"))]
 

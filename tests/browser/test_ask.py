@@ -540,6 +540,8 @@ def test_a_conversation_is_held_by_keyboard_alone(open_page: Open, manual: str) 
     page.keyboard.press("Enter")
     chip = page.get_by_role("button", name=re.compile("^Source 1:"))
     expect(chip).to_be_visible(timeout=60_000)
+    saving = page.get_by_role("article").get_by_role("button", name="Save as Markdown")
+    expect(saving).to_be_visible(timeout=60_000)  # the answer has ended: what is drawn anew has no focus to lose
     for _ in range(40):
         if chip.evaluate("(one) => one === document.activeElement"):
             break
@@ -548,4 +550,3 @@ def test_a_conversation_is_held_by_keyboard_alone(open_page: Open, manual: str) 
     expect(page.get_by_role("complementary")).to_be_visible()
     page.keyboard.press("Escape")
     expect(chip).to_be_focused()
-    expect(page.get_by_role("article").get_by_role("button", name="Save as Markdown")).to_be_visible()

@@ -151,6 +151,7 @@ def test_a_value_of_the_metadata_narrows_what_is_asked_and_stays(open_page: Open
         call(manual, "POST", "api/index_document", workflow_id="years", **said)
     page = open_page(manual)
     page.goto("/rag/ask?workflow_id=years")
+    page.get_by_label("year").wait_for(state="attached")  # drawn last: a click before may miss what moves
     page.locator(".scope summary").click()
     page.get_by_label("year").select_option("2024")
     with page.expect_request("**/api/rag/ask") as sent:

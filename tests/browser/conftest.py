@@ -162,3 +162,10 @@ def asked(url: str, text: str, *steps: str) -> int:
     for step in steps:
         call(url, "POST", f"rag/queries/{id}/{step}")
     return int(id)
+
+
+def open_scope(page: Page) -> None:
+    """Open what is asked on the page Ask once its documents are loaded: a click before may miss what still moves."""
+    page.wait_for_load_state("networkidle")
+    page.locator(".scope summary").click()
+    expect(page.locator(".scope")).to_have_attribute("open", "")

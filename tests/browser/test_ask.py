@@ -20,7 +20,7 @@ from local_emulator.search_service.serving import serve_wsgi
 from rag_core.answering.computing.computed_answers import COMPUTED
 from rag_core.core.settings import Settings
 from tests import hosted, local
-from tests.browser.conftest import Open, call, index, run_service
+from tests.browser.conftest import Open, call, index, open_scope, run_service
 from tests.ingestion.pictures import draw_page, save_pages
 from tests.markdown_rendering import load_payloads
 
@@ -126,7 +126,7 @@ def test_how_it_was_found_shows_the_same_answer_with_who_did_what(open_page: Ope
 def test_a_follow_up_sends_what_was_said_and_the_scope_stays(open_page: Open, manual: str) -> None:
     page = open_page(manual)
     page.goto("/rag/ask")
-    page.locator(".scope summary").click()
+    open_scope(page)
     page.get_by_label("Tcm diagnostic manual").check()
     page.get_by_label("Preset").select_option("standard")
     ask(page)
@@ -151,8 +151,7 @@ def test_a_value_of_the_metadata_narrows_what_is_asked_and_stays(open_page: Open
         call(manual, "POST", "api/index_document", workflow_id="years", **said)
     page = open_page(manual)
     page.goto("/rag/ask?workflow_id=years")
-    page.get_by_label("year").wait_for(state="attached")  # drawn last: a click before may miss what moves
-    page.locator(".scope summary").click()
+    open_scope(page)
     page.get_by_label("year").select_option("2024")
     with page.expect_request("**/api/rag/ask") as sent:
         turn = ask(page, "When does the valve open?")
@@ -166,7 +165,7 @@ def test_a_value_of_the_metadata_narrows_what_is_asked_and_stays(open_page: Open
 def test_what_is_not_known_helps(open_page: Open, manual: str) -> None:
     page = open_page(manual)
     page.goto("/rag/ask")
-    page.locator(".scope summary").click()
+    open_scope(page)
     page.get_by_label("Tcm diagnostic manual").check()
     turn = ask(page, "Who painted the ceiling of the Sistine Chapel?")
     expect(turn).to_contain_text("I don't know")
@@ -522,7 +521,7 @@ def test_axe_finds_nothing_serious_in_a_conversation(scheme: Any, width: int, op
     turn = ask(page)
     ask(page, "Who painted the ceiling of the Sistine Chapel?")
     turn.get_by_role("button", name="This answer is right").click()
-    page.locator(".scope summary").click()
+    open_scope(page)
     for is_beside in (False, True):
         if is_beside:
             turn.get_by_role("button", name=re.compile("^Source 1:")).click()

@@ -13,7 +13,7 @@ import function_app
 from local_emulator.host import run_host
 from rag_core.core.settings import Settings
 from rag_core.stores.archive import ArchiveDatabase, SqlAnswerLog, SqlArchive
-from tests.browser.conftest import Open, close_pages_before
+from tests.browser.conftest import Open, close_pages_before, open_scope
 from tests.fakes import SCOPE
 from tests.functions.test_event_stream import COPIED, OWN, GatedModel, build_gated_kit
 
@@ -51,7 +51,7 @@ class Requests:
 def begin(page: Page) -> Locator:
     """Ask, and return the turn in which the answer will be."""
     page.goto(f"/rag/ask?workflow_id={SCOPE.workflow_id}")
-    page.locator(".scope summary").click()
+    open_scope(page)
     page.get_by_label("Preset").select_option("standard")
     page.get_by_label("Question", exact=True).fill("What stores P0700?")
     page.keyboard.press("Enter")

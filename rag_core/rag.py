@@ -74,7 +74,7 @@ class RAG:
         """
         kit, run = self.kit, run or self.start_run()
         preset = resolve_choice(choice, kit, run, preset_overrides=self.settings.preset_overrides)
-        query_text = text if preset.pipeline == "facets" else check_text(text, "query")  # facets count all or what fits
+        query_text = text if preset.pipeline == "facets" else _require_text(text, "query")  # facets count all
         query = preset.build_query(query_text, as_scope(scope), filters=filters, facets=facets, history=history)
         query, kit = await resolve_conversation(query, kit, run)
         result = await search_with_pipeline(query, kit, run, pipeline=preset.pipeline)
@@ -102,7 +102,7 @@ class RAG:
         kit, run = self.kit, run or self.start_run()
         kit = replace(kit, keep_runs=kit.keep_runs or keep)
         preset = resolve_choice(choice, kit, run, preset_overrides=self.settings.preset_overrides)
-        query = preset.build_query(check_text(text, "query"), as_scope(scope), filters=filters, history=history)
+        query = preset.build_query(_require_text(text, "query"), as_scope(scope), filters=filters, history=history)
         query, answer = await answer_in_conversation(query, kit, run)
         record_answer(preset.pipeline, answer.status, [claim.verdict for claim in answer.claims])
         reply = AnswerReply(answer, query, preset, run, {})
@@ -156,7 +156,7 @@ class RAG:
         if isinstance(source, parts.upload.Upload):
             upload = source
         else:
-            upload = await asyncio.to_thread(parts.upload.upload_from_file, _find_file(source))
+            upload = await asyncio.to_thread(parts.upload.upload_from_file, _require_file(source))
         upload = replace(upload, title=title) if title else upload
         run, chunking = run or Run(within_s=INDEXING_TIMEOUT_S), chunking or parts.chunking.Chunking()
         return await parts.indexing.index_document(
@@ -223,7 +223,7 @@ class RAG:
 
     async def cite(self, text: str, *, scope: Scope | str = "default", run: Run | None = None) -> tuple[Claim, ...]:
         """Return each sentence of any text with a verdict and the passages of the index that bear on it."""
-        checked = check_text(text, "text")
+        checked = _require_text(text, "text")
         return await parts.text_citation.cite_text(checked, as_scope(scope), self.kit, run or self.start_run())
 
     async def graph(
@@ -275,7 +275,7 @@ class RAG:
         """
         run, scope, budget = run or self.start_run(), as_scope(scope), budget or parts.linking.LinkBudget()
         linked = await parts.link_question.link_question(
-            check_text(text, "query"), database, scope, self.kit, run, budget=budget, by_model=by_model
+            _require_text(text, "query"), database, scope, self.kit, run, budget=budget, by_model=by_model
         )
         return parts.schema_reply.SchemaReply(linked, run, scope.workflow_id)
 
@@ -384,14 +384,14 @@ def as_scope(scope: Scope | str) -> Scope:
     return Scope(scope) if isinstance(scope, str) else scope
 
 
-def check_text(text: str, field: str) -> str:
+def _require_text(text: str, field: str) -> str:
     """Return the text of a request. Raises InvalidRequest when it is blank or no text."""
     if not isinstance(text, str) or not text.strip():
         raise InvalidRequest(field, "must be a text that is not blank")
     return text
 
 
-def _find_file(source: Path | str) -> Path:
+def _require_file(source: Path | str) -> Path:
     file = Path(source)
     if not file.is_file():
         raise InvalidRequest("source", f"must be a file: there is none at {source}")

@@ -15,7 +15,7 @@ def find_document_id(name: str, documents: Sequence[Document], *, kind: str = "d
         NotFound: there is no such document.
         InvalidRequest: several documents match.
     """
-    ids = [document.id for document in documents if _has_name(document, name)]
+    ids = [document.id for document in _select_named(name, documents)]
     if len(ids) == 1:
         return ids[0]
     if ids:
@@ -30,9 +30,13 @@ def find_document_id(name: str, documents: Sequence[Document], *, kind: str = "d
 
 def is_named(name: str, documents: Sequence[Document]) -> bool:
     """Return whether a document has this id, source, path or title."""
-    return any(_has_name(document, name) for document in documents)
+    return bool(_select_named(name, documents))
 
 
-def _has_name(document: Document, name: str) -> bool:
-    names = (document.id, document.source, document.title, Path(document.source).name)
-    return name in names or str(Path(name).resolve()) == document.source
+def _select_named(name: str, documents: Sequence[Document]) -> list[Document]:
+    path = str(Path(name).resolve())
+    return [
+        document
+        for document in documents
+        if name in (document.id, document.source, document.title, Path(document.source).name) or path == document.source
+    ]

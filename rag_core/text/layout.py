@@ -23,6 +23,7 @@ _ITEM = re.compile(r"(?:[-*+•▪◦●‣]|\d{1,3}[.)]|\(?[a-z]\))[ \t]{1,20}\
 _INNER_END = re.compile(r"[.!?…。！？][\"'”’)\]*_]{0,3}\s")
 _END_MARK = re.compile(r"[.!?:;,…][\"'”’)\]*_]{0,3}$")
 _FIELD = re.compile(r":\s|,[^\s\d]")
+_LINE_END = re.compile(r"\n")
 _BLANK_LINE = re.compile(r"[ \t\r]{0,20}\n[ \t\r]{0,20}\n")
 _CITATION = (  # "[1]", "[e1, e2]", "[^3]", "(e1)", "【4:0†source】", "[Source: Page 3, Lines 1-2]"
     r"\[\^?e?\d{1,3}(?:[ \t]?[,;–-][ \t]?\^?e?\d{1,3}){0,9}\]|\(e\d{1,3}(?:,[ \t]?e\d{1,3}){0,9}\)"
@@ -187,7 +188,9 @@ def _split_unmarked_list(text: str, start: int, end: int) -> list[tuple[int, int
     A list has three lines or more of two words or more, short ones, and each begins with a capital and ends without an
     end mark. A record, as in "Name: Acme", is no list, nor are codes above what they mean.
     """
-    edges = [start, *(at for at in range(start, end) if text[at] == "\n"), end]
+    if text.count("\n", start, end) < 2:
+        return [(start, end)]
+    edges = [start, *(line_break.start() for line_break in _LINE_END.finditer(text, start, end)), end]
     ranges = [trimmed for first, last in pairwise(edges) if (trimmed := trim_range(text, first, last))]
     lines = [text[first:last] for first, last in ranges]
     is_list = len(lines) > 2 and not any(_FIELD.search(line) or _END_MARK.search(line) for line in lines)

@@ -156,6 +156,11 @@ class StorageFull(RagError):
     retryable = True
 
 
+def describe_read_error(error: Exception) -> str:
+    """Return why a file cannot be read: what the system said of it, or that it is gzipped and ends early."""
+    return describe_os_error(error) if isinstance(error, OSError) else "it is no whole gzip file"
+
+
 def describe_os_error(error: OSError) -> str:
     """Return what the system said of a file, without its number and path."""
     return (error.strerror or type(error).__name__).lower()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rag_core.core.errors import InvalidRequest, Misconfigured, NotFound, describe_os_error
+from rag_core.core.errors import InvalidRequest, Misconfigured, NotFound, describe_os_error, describe_read_error
 
 QUERIES_FILE = "queries.jsonl"
 
@@ -110,8 +110,7 @@ def read_jsonl_records(path: Path) -> Iterator[dict[str, Any]]:
     except UnicodeDecodeError as error:
         raise Misconfigured(f"{path} is not UTF-8 text") from error
     except (OSError, EOFError, zlib.error) as error:
-        reason = describe_os_error(error) if isinstance(error, OSError) else "it is no whole gzip file"
-        raise Misconfigured(f"{path} cannot be read: {reason}") from error
+        raise Misconfigured(f"{path} cannot be read: {describe_read_error(error)}") from error
     except (ValueError, RecursionError) as error:
         raise Misconfigured(f"{path}: line {number} is no JSON object") from error
 

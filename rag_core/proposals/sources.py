@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import IO, Any
 
-from rag_core.core.errors import InvalidRequest, Misconfigured, NotFound, Unavailable, describe_os_error
+from rag_core.core.errors import InvalidRequest, Misconfigured, NotFound, Unavailable, describe_read_error
 from rag_core.proposals.records import STAGE_NAMES, ProposalRecord
 
 POSTGRES_SCHEMES = ("postgres://", "postgresql://")
@@ -57,8 +57,7 @@ def _read_json_records(path: Path) -> Iterator[ProposalRecord]:
     except UnicodeDecodeError as error:
         raise InvalidRequest("source", f"must be UTF-8 text: {path} is not") from error
     except (OSError, EOFError, zlib.error) as error:
-        reason = describe_os_error(error) if isinstance(error, OSError) else "it is no whole gzip file"
-        raise InvalidRequest("source", f"must be readable: {reason}") from error
+        raise InvalidRequest("source", f"must be readable: {describe_read_error(error)}") from error
 
 
 def _parse_json_array(file: IO[str]) -> Iterator[ProposalRecord]:

@@ -19,11 +19,22 @@ async (look, { page, payloads, replies, params, pressed }) => {
   const refusal = JSON.stringify({ success: false, error });
   const told = Object.fromEntries(Object.entries(JSON.parse(replies)).map(([path, reply]) => [path, JSON.stringify(marked(reply))]));
   const turns = {};
+  let events = 0; // what a page did or was told: while more happens it is not settled
+  let reading = 0; // replies and files that are being read
+  const readingUntil = (ended) => (reading++, ended.finally(() => (reading--, events++)));
   window.fetch = async (url) => {
     const path = new URL(url, location).pathname;
+    events++;
     turns[path] = (turns[path] ?? 0) + 1;
     const written = JSON.stringify(payloads[(turns[path] - 1) % payloads.length]).slice(1, -1);
-    return new Response((told[path] ?? refusal).replaceAll(MARK, () => written), { status: path in told ? 200 : 422 });
+    const reply = new Response((told[path] ?? refusal).replaceAll(MARK, () => written), { status: path in told ? 200 : 422 });
+    const read = reply.json.bind(reply);
+    return Object.assign(reply, { json: () => readingUntil(read()) });
+  };
+  const readFile = (window.readFile ??= FileReader.prototype.readAsDataURL);
+  FileReader.prototype.readAsDataURL = function (file) {
+    readingUntil(new Promise((ended) => this.addEventListener("loadend", ended)));
+    readFile.call(this, file);
   };
   const later = (window.later ??= window.setTimeout.bind(window));
   window.setTimeout = (work) => later(work); // no pause of a reader's
@@ -31,8 +42,15 @@ async (look, { page, payloads, replies, params, pressed }) => {
   const waiting = [];
   paint.port1.onmessage = () => waiting.splice(0).forEach((work) => work());
   window.requestAnimationFrame = (work) => (waiting.push(work), paint.port2.postMessage(0));
+  new MutationObserver(() => events++).observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
+  // until nothing happens for six turns: effects, replies and what they show come one after the other. A page that asks
+  // again and again never rests
   const settled = async () => {
-    for (let turn = 0; turn < 6; turn++) await new Promise((done) => later(done)); // effects, replies, what they show
+    for (let turn = 0, quiet = 0; quiet < 6 && turn < 600; turn++) {
+      const before = events;
+      await new Promise((done) => later(done));
+      quiet = events === before && !reading && !waiting.length ? quiet + 1 : 0;
+    }
   };
   const fill = (control, payload) => {
     if (control.type === "file") {
@@ -74,7 +92,7 @@ async (look, { page, payloads, replies, params, pressed }) => {
     looked(batch);
     if (pressed) {
       roots.forEach((root, which) => root.querySelectorAll(pressed).forEach((element) => press(element, batch[which])));
-      await settled().then(settled); // a file is read first
+      await settled();
       looked(batch);
     }
     for (const root of roots) render(null, root), root.remove();

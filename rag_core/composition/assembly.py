@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from secrets import token_hex
 from typing import cast
@@ -24,6 +24,7 @@ from rag_core.core.ports import (
     WebSearch,
 )
 from rag_core.core.settings import DEFAULT_SETTINGS, Settings
+from rag_core.core.sqlite_files import allow_any_place, make_moved_error
 from rag_core.stores.embedded.current_index import IndexLocation
 from rag_core.text.abbreviations import Glossary, load_packaged_glossary, parse_glossary
 
@@ -78,17 +79,23 @@ class KitHolder:
 
     After `rag reindex` has switched to another index, or back, the next request gets that index; after the first
     vectors came to an empty one, from whatever process, it gets their embedder. Running requests keep theirs, which is
-    closed when the last of them drops it.
+    closed when the last of them drops it. Where the data folder was there and is not, a request is refused; what takes
+    its place is opened by the parts themselves.
     """
 
     def __init__(self, get_settings: Callable[[], Settings]) -> None:
         self._get_settings, self._place, self._embedding_provider = get_settings, IndexLocation(), ""
         self._kit: Kit | None = None
+        self._had_data_folder = False
 
     def __call__(self) -> Kit:
-        """Return the kit with the current index."""
+        """Return the kit with the current index. Raises Unavailable while the data folder is moved away."""
         settings = self._get_settings()
         place = index_assembly.load_current_place(settings)
+        has_data_folder = index_assembly.has_data_folder(settings, place)
+        if self._had_data_folder and not has_data_folder:
+            raise make_moved_error()
+        self._had_data_folder = has_data_folder
         provider_name = index_assembly.choose_embedding_provider(settings, place).name
         if self._kit is None:
             self._kit = build_kit(settings)
@@ -125,7 +132,9 @@ def _build_cache(settings: Settings) -> Cache:
     if settings.redis_url is None:
         from rag_core.providers.embedded_cache import EmbeddedCache
 
-        return EmbeddedCache(settings.data_dir and settings.data_dir / CACHE_FILE, secret)
+        return EmbeddedCache(
+            settings.data_dir and settings.data_dir / CACHE_FILE, secret, require_in_place=_require_place(settings)
+        )
     try:
         from rag_core.providers.redis_cache import RedisCache
     except ModuleNotFoundError as error:
@@ -139,7 +148,8 @@ def _build_archive_parts(settings: Settings) -> ArchiveParts:
     Those in SQLite are deferred: SQLAlchemy is a quarter of what a first answer takes, and few questions need it.
     """
     if settings.archive_url is None:
-        build = cache(lambda: _build_sql_archive(settings.data_dir and settings.data_dir / ARCHIVE_FILE))
+        file = settings.data_dir and settings.data_dir / ARCHIVE_FILE
+        build = cache(lambda: _build_sql_archive(file, _require_place(settings)))
         deferred = (
             DeferredPart(lambda: build()[0]),
             DeferredPart(lambda: build()[1]),
@@ -147,15 +157,20 @@ def _build_archive_parts(settings: Settings) -> ArchiveParts:
         )
         return cast(ArchiveParts, deferred)
     try:
-        return _build_sql_archive(settings.archive_url)
+        return _build_sql_archive(settings.archive_url, allow_any_place)
     except ModuleNotFoundError as error:
         raise Misconfigured("ARCHIVE_URL requires: pip install 'psycopg[binary]'", field="ARCHIVE_URL") from error
 
 
-def _build_sql_archive(location: Path | str | None) -> ArchiveParts:
+def _require_place(settings: Settings) -> Callable[[], None]:
+    """Return what a part calls before it opens another file in the place of the one that it had."""
+    return partial(index_assembly.require_data_folder, settings)
+
+
+def _build_sql_archive(location: Path | str | None, require_in_place: Callable[[], None]) -> ArchiveParts:
     from rag_core.stores.archive import ArchiveDatabase, SqlAnswerLog, SqlArchive, SqlQueryLog
 
-    database = ArchiveDatabase(location)
+    database = ArchiveDatabase(location, require_in_place=require_in_place)
     return SqlArchive(database), SqlQueryLog(database), SqlAnswerLog(database)
 
 
@@ -196,7 +211,8 @@ def _build_jobs(settings: Settings) -> Jobs:
         return AzureJobs(settings.jobs_storage)
     from rag_core.jobs.sqlite_jobs import SqliteJobs
 
-    return SqliteJobs(settings.data_dir and settings.data_dir / JOBS_FILE)
+    file = settings.data_dir and settings.data_dir / JOBS_FILE
+    return SqliteJobs(file, require_in_place=_require_place(settings))
 
 
 def _build_job_notifier(settings: Settings) -> JobNotifier:

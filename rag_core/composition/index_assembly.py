@@ -24,6 +24,7 @@ from rag_core.core.hosted_models import find_hosted_model
 from rag_core.core.index import Index
 from rag_core.core.ports import ChunkStore, Embedder, IndexRebuild
 from rag_core.core.settings import Settings
+from rag_core.core.sqlite_files import make_moved_error
 from rag_core.stores.embedded import current_index
 from rag_core.stores.embedded.current_index import IndexLocation
 
@@ -184,6 +185,25 @@ def load_current_place(settings: Settings) -> IndexLocation:
     """Return the place of the embedded store's current index; the default place for other stores."""
     elsewhere = settings.data_dir is None or settings.azure_search_endpoint or settings.postgres_url
     return IndexLocation() if elsewhere else current_index.read_index_locations(require_data_dir(settings)).current
+
+
+def has_data_folder(settings: Settings, place: IndexLocation | None = None) -> bool:
+    """Return whether the data folder is there, with the embedded store's index at a place, by default the current one.
+
+    True without a data folder. Raises Unavailable while a backup is being put in its place.
+    """
+    if settings.data_dir is None:
+        return True
+    if settings.azure_search_endpoint or settings.postgres_url:
+        return settings.data_dir.is_dir()
+    place = place or load_current_place(settings)
+    return (settings.data_dir / place.folder / current_index.INDEX_FILE).is_file()
+
+
+def require_data_folder(settings: Settings) -> None:
+    """Raise Unavailable unless the data folder is there: a service that had it open must not begin another."""
+    if not has_data_folder(settings):
+        raise make_moved_error()
 
 
 def load_stored_space(settings: Settings, place: IndexLocation) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from rag_core.core.errors import RagError
 from rag_core.core.model import IndexingResult, Job, JobProgress, Scope, Vector
-from rag_core.core.sqlite_files import DurableSqliteFile
+from rag_core.core.sqlite_files import DurableSqliteFile, allow_any_place
 from rag_core.jobs import job_rows
 from rag_core.jobs.job_rows import (
     JOB_RETENTION_S,
@@ -68,7 +68,13 @@ T = TypeVar("T")
 class SqliteJobs:
     """The `Jobs` in an SQLite file, or in memory when `path` is None: open jobs are then lost with the process."""
 
-    def __init__(self, path: Path | None, *, now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        path: Path | None,
+        *,
+        now: Callable[[], float] = time.time,
+        require_in_place: Callable[[], None] = allow_any_place,
+    ) -> None:
         self._now = now
         self._workers = WorkerLocks(path and path.with_name(f"{path.name}.workers"))
         self._file = DurableSqliteFile(
@@ -78,6 +84,7 @@ class SqliteJobs:
             code="jobs_unavailable",
             disk_full_effect="no new jobs are accepted",
             secure_delete=True,  # a purged document must not remain in the file
+            require_in_place=require_in_place,
         )
 
     async def add(

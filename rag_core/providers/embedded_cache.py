@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from rag_core.core import sqlite_files
+from rag_core.core.errors import Unavailable
 from rag_core.core.telemetry import trace_span
 from rag_core.providers.cache_sealing import MAX_VALUE_BYTES, make_steady_clock, seal_value, unseal_value
 
@@ -40,9 +41,11 @@ class EmbeddedCache:
         *,
         limit_bytes: int = 64 * 1024**2,
         clock: Callable[[], float] | None = None,
+        require_in_place: Callable[[], None] = sqlite_files.allow_any_place,
     ) -> None:
         self._path, self._secret, self._limit_bytes = path, secret, limit_bytes
         self._now = clock or make_steady_clock()
+        self._place = sqlite_files.FilePlace(path, require_in_place)
         self._lock = threading.Lock()
         self._db: sqlite3.Connection | None = None
 
@@ -73,7 +76,7 @@ class EmbeddedCache:
             try:
                 with self._open() as db:  # commits, or rolls back
                     return operation(db)
-            except (sqlite3.Error, OSError) as error:
+            except (sqlite3.Error, OSError, Unavailable) as error:
                 with trace_span("cache_bypassed", {"error.type": type(error).__name__}):
                     self._close()
                 if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
@@ -81,7 +84,10 @@ class EmbeddedCache:
                 return None
 
     def _open(self) -> sqlite3.Connection:
+        if self._place.needs_reopening():
+            self._close()
         if self._db is None:
+            self._place.prepare_opening()
             db = sqlite_files.connect_sqlite(self._path, busy_s=CACHE_BUSY_TIMEOUT_S)
             self._db = db  # set first, so that `_close` closes it when a statement below fails
             db.execute("pragma synchronous = off")  # entries lost in a power cut are recomputed

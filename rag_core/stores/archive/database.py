@@ -57,6 +57,7 @@ class ArchiveDatabase:
         *,
         busy_s: float = ARCHIVE_BUSY_TIMEOUT_S,
         credential: "TokenCredential | None" = None,
+        require_in_place: Callable[[], None] = sqlite_files.allow_any_place,
     ) -> None:
         self._location, self._busy_s = location, busy_s
         self._address = _parse_archive_url(location, credential) if isinstance(location, str) else None
@@ -65,6 +66,7 @@ class ArchiveDatabase:
         self._sqlite_lock = nullcontext() if isinstance(location, str) else threading.Lock()
         self._engine: Engine | None = None
         self._path = None if isinstance(location, str) else location
+        self._place = sqlite_files.FilePlace(self._path, require_in_place)
         self._is_earlier = False
 
     @property
@@ -91,7 +93,11 @@ class ArchiveDatabase:
         return await asyncio.to_thread(self._run_transaction, operation, begin)
 
     def _dispose_engine(self) -> None:
-        with self._open_lock, self._sqlite_lock:
+        with self._open_lock:
+            self._dispose_engine_when_idle()
+
+    def _dispose_engine_when_idle(self) -> None:
+        with self._sqlite_lock:
             engine, self._engine = self._engine, None
             if engine:
                 engine.dispose()
@@ -104,6 +110,8 @@ class ArchiveDatabase:
                     result = operation(db)
                     count = _count_sqlite_change(db) if self._path and begin == WRITE else None
                 if self._path and count is not None:
+                    if self._place.is_another():
+                        raise sqlite_files.make_moved_error()
                     write_archive_mark(self._path, count, is_earlier=self._is_earlier)
         if self._is_earlier:
             warn_current_run("archive_earlier", EARLIER_ARCHIVE_MESSAGE)
@@ -111,6 +119,8 @@ class ArchiveDatabase:
 
     def _get_engine(self) -> Engine:
         with self._open_lock:
+            if self._place.needs_reopening():
+                self._dispose_engine_when_idle()
             if self._engine is None:
                 self._engine = self._create_engine()
             return self._engine
@@ -126,6 +136,7 @@ class ArchiveDatabase:
         with ExitStack() as on_failure:
             on_failure.callback(engine.dispose)
             if path:
+                self._place.prepare_opening()
                 _check_sqlite_archive(engine, path)
             _upgrade_archive_schema(engine)
             _update_shipped_rows(engine)

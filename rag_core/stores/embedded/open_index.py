@@ -11,9 +11,16 @@ from typing import NamedTuple
 
 from rag_core.core.errors import Misconfigured
 from rag_core.core.model import Scope
+from rag_core.core.sqlite_files import FileIdentity, read_file_identity
 from rag_core.stores.embedded import records
 from rag_core.stores.embedded.change_mark import read_change_mark
-from rag_core.stores.embedded.database import DAMAGE_CODE, DAMAGE_MESSAGE, IndexDatabase, has_room
+from rag_core.stores.embedded.database import (
+    DAMAGE_CODE,
+    DAMAGE_MESSAGE,
+    IndexDatabase,
+    get_database_file,
+    has_room,
+)
 from rag_core.stores.embedded.salvage import SalvageReport, salvage_index
 from rag_core.stores.embedded.search import EmbeddedSearch
 
@@ -44,7 +51,8 @@ COPY_WARNING = StoreWarning(
 class OpenIndex:
     """The database and its search. `report` says what is missing of a copy; None when this is no copy.
 
-    `remove_copy` deletes the files of a copy; it is also called when nobody holds the copy any more.
+    `remove_copy` deletes the files of a copy; it is also called when nobody holds the copy any more. `file` is which
+    file the folder's database was when it was opened.
     """
 
     folder: Path | None
@@ -53,6 +61,7 @@ class OpenIndex:
     is_earlier: bool = False
     report: SalvageReport | None = None
     remove_copy: Callable[[], object] = lambda: None
+    file: FileIdentity | None = None
 
     def list_warnings(self, scope: Scope | None) -> Iterator[StoreWarning]:
         """Yield what the readers of a scope must know; None stands for no scope."""
@@ -81,6 +90,10 @@ class OpenIndex:
         """Return whether an index that was opened without room may be written by now, by this process or another."""
         return self.database.lacks_room and self.folder is not None and has_room(self.folder)
 
+    def is_elsewhere(self) -> bool:
+        """Return whether the database that was opened does not lie in its folder any more."""
+        return self.folder is not None and read_file_identity(get_database_file(self.folder)) != self.file
+
     def close(self) -> None:
         self.database.close()
         self.remove_copy()
@@ -88,13 +101,16 @@ class OpenIndex:
 
 def open_index(folder: Path | None, warn: Callable[[str, str], None]) -> OpenIndex:
     """Open the index in `folder`, or a new one in memory; `warn` is told of each damage that a search meets."""
+    file = folder and read_file_identity(get_database_file(folder))  # before, so that one put here meanwhile is noticed
     database = IndexDatabase(folder)
     is_old = folder is not None and is_earlier(database, folder)
-    return OpenIndex(folder, database, EmbeddedSearch(database, folder, warn), is_old)
+    file = file or (folder and read_file_identity(get_database_file(folder)))
+    return OpenIndex(folder, database, EmbeddedSearch(database, folder, warn), is_old, file=file)
 
 
 def open_salvaged_index(folder: Path, warn: Callable[[str, str], None]) -> OpenIndex:
     """Open a copy of what is left of the damaged index in `folder`, which is deleted when it is closed."""
+    file = read_file_identity(get_database_file(folder))
     copy_folder = Path(tempfile.mkdtemp(prefix="rag-salvaged-"))
     database = IndexDatabase(copy_folder)
     remove_copy = weakref.finalize(database, shutil.rmtree, copy_folder, ignore_errors=True)
@@ -104,7 +120,7 @@ def open_salvaged_index(folder: Path, warn: Callable[[str, str], None]) -> OpenI
         report = salvage_index(folder, database)
         on_failure.pop_all()
     search = EmbeddedSearch(database, copy_folder, warn)
-    return OpenIndex(folder, database, search, report=report, remove_copy=remove_copy)
+    return OpenIndex(folder, database, search, report=report, remove_copy=remove_copy, file=file)
 
 
 def is_earlier(database: IndexDatabase, folder: Path) -> bool:

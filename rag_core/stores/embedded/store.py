@@ -14,9 +14,10 @@ from rag_core.core.errors import Misconfigured, StorageFull, Unavailable
 from rag_core.core.model import Chunk, Document, Facet, Filter, Ranking, Scope, Vector
 from rag_core.core.ports import Probe, ReplacementResult, StoreDescription
 from rag_core.core.run import warn_current_run
+from rag_core.core.sqlite_files import make_moved_error
 from rag_core.stores.embedded import reads, records, writes
 from rag_core.stores.embedded.change_mark import ChangeMark, write_change_mark
-from rag_core.stores.embedded.database import DAMAGE_CODE, IndexDatabase
+from rag_core.stores.embedded.database import DAMAGE_CODE, IndexDatabase, get_database_file
 from rag_core.stores.embedded.disk_reserve import give_up_disk_reserve, make_disk_reserve
 from rag_core.stores.embedded.open_index import OpenIndex, open_index, open_salvaged_index
 from rag_core.stores.embedded.parsed_chunks import forget_kept_chunks
@@ -36,6 +37,9 @@ class EmbeddedStore:
     brings its own up to date before it searches, and they may be deleted at any time. An index that is no longer the
     current one can be read but refuses writes, which no search would find.
 
+    Where the database was moved away, another in its place is opened, and none is refused; what was written just before
+    to the one that was moved is not acknowledged.
+
     A damaged database is read through a copy of its whole documents, which names the others in `warnings`; it refuses
     writes until `rag check --repair`.
     """
@@ -45,6 +49,7 @@ class EmbeddedStore:
         self._open_lock = threading.Lock()
         self._opened: OpenIndex | None = None
         self._noted: dict[str, str] = {}  # the damages that were met, by their code
+        self._replacements = 0  # of the database by another in its place, which may count the same changes again
         self._unindexed_documents: Counter[str] = Counter()
 
     async def search(
@@ -111,7 +116,8 @@ class EmbeddedStore:
         return await asyncio.to_thread(self._load_space_name)
 
     async def load_corpus_version(self, scope: Scope) -> str:
-        return await self._run_read(reads.format_sqlite_corpus_version, scope)
+        version = await self._run_read(reads.format_sqlite_corpus_version, scope)
+        return f"{version}.{self._replacements}" if self._replacements else version
 
     async def describe(self) -> StoreDescription:
         return await asyncio.to_thread(self._describe_sync)
@@ -123,12 +129,31 @@ class EmbeddedStore:
 
     def _get_opened(self) -> OpenIndex:
         with self._open_lock:
+            if self._opened and self._is_replaced(self._opened):
+                self._replacements += 1
+                self._noted.clear()
+                self._close_opened()
             if self._opened and self._opened.may_have_room():
-                self._opened.close()
-                self._opened = None
+                self._close_opened()
             if self._opened is None:
                 self._opened = open_index(self._path, self._note_damage)
             return self._opened
+
+    def _is_replaced(self, opened: OpenIndex) -> bool:
+        """Return whether another database lies in the place of an opened one. Raises Unavailable when none does.
+
+        An index that is no longer the current one is not missed: who reads it goes on.
+        """
+        if not (opened.is_elsewhere() and self._is_current()):
+            return False
+        if opened.folder and not get_database_file(opened.folder).is_file():
+            raise make_moved_error()
+        return True
+
+    def _close_opened(self) -> None:
+        opened, self._opened = self._opened, None
+        if opened:
+            opened.close()
 
     def _get_database_and_search(self) -> tuple[IndexDatabase, EmbeddedSearch]:
         opened = self._get_opened()
@@ -203,7 +228,7 @@ class EmbeddedStore:
         opened.require_writable()
         for make_room in (opened.database.empty_journal, self._give_up_reserve, None):
             try:
-                result, mark = self._write_once(opened.database, work)
+                result, mark = self._write_once(opened, work)
                 break
             except StorageFull:
                 if make_room is None or (make_room == self._give_up_reserve and not is_deletion):
@@ -214,11 +239,16 @@ class EmbeddedStore:
             make_disk_reserve(self._path)
         return result
 
-    def _write_once(self, database: IndexDatabase, work: Callable[[apsw.Connection], T]) -> tuple[T, ChangeMark]:
-        with database.write_transaction() as db:
+    def _write_once(self, opened: OpenIndex, work: Callable[[apsw.Connection], T]) -> tuple[T, ChangeMark]:
+        with opened.database.write_transaction() as db:
             if not self._is_current():  # checked while the write lock keeps a switch from happening
                 raise Unavailable("another index has replaced this one: repeat the request", code="index_replaced")
-            return work(db), records.count_change(db)
+            if opened.is_elsewhere():
+                raise make_moved_error()
+            written = work(db), records.count_change(db)
+        if opened.is_elsewhere():  # nothing keeps a folder from being moved: what was written last went with it
+            raise make_moved_error()
+        return written
 
     def _give_up_reserve(self) -> None:
         if self._path:

@@ -39,14 +39,14 @@ class Service:
 
     def index(self, document_id: str, content: str = "") -> tuple[int, Any]:
         content = content or f"P0700 of {document_id} is stored by the TCM."
-        return self.call("POST", "index_document", document_id=document_id, content=content)
+        return self.call("POST", "index_document", document_id=document_id, title=document_id, content=content)
 
     def find(self) -> set[str]:
-        """The documents that a lexical search finds."""
+        """The titles, which are the ids, of the documents that a lexical search finds."""
         fields = {"query": "P0700", "preset": "pages", "search_type": "keyword", "top_k": 50}
         status, reply = self.call("POST", "consult_rag", **fields)
         assert status == 200, reply
-        return {document["document_id"] for document in reply["documents"]}
+        return {document["title"] for document in reply["documents"]}
 
     def list_refusals(self) -> set[tuple[int, str, bool]]:
         """What reading, writing and health are refused with."""
@@ -160,24 +160,24 @@ def test_a_job_under_way_ends_in_the_folder_that_it_began_in(service: Service, t
     """C17, C36: nothing of it comes to the restored folder; put back, the folder that was moved finishes it."""
     status, reply = service.index("long", LONG_TEXT)
     assert status == 202, reply
-    wait_for_job(service, reply["job"]["id"], lambda job: job["state"] == "running")
+    wait_for_job(service, reply["job_id"], lambda job: job["status"] == "running")
     service.folder.rename(tmp_path / "moved")
     restore_backup(tmp_path / "backup", service.folder)
     assert service.find() == {"kept"}
-    assert service.call("GET", f"index_jobs/{reply['job']['id']}")[0] == 404
+    assert service.call("GET", f"index_jobs/{reply['job_id']}")[0] == 404
     time.sleep(3.0)
     assert list_documents(service.folder) == {"kept"}
     assert list_documents(tmp_path / "moved") == {"kept", "later"}
     service.folder.rename(tmp_path / "restored")
     (tmp_path / "moved").rename(service.folder)
-    wait_for_job(service, reply["job"]["id"], lambda job: job["state"] == "done")
+    wait_for_job(service, reply["job_id"], lambda job: job["status"] == "done")
     assert list_documents(service.folder) == {"kept", "later", "long"}
 
 
 def wait_for_job(service: Service, id: str, is_reached: Callable[[Any], bool]) -> None:
     until = time.monotonic() + 240
-    while not is_reached(job := service.call("GET", f"index_jobs/{id}")[1]["job"]):
-        assert job["state"] not in ("failed", "done"), job
+    while not is_reached(job := service.call("GET", f"index_jobs/{id}")[1]):
+        assert job["status"] not in ("failed", "done"), job
         assert time.monotonic() < until
         time.sleep(0.05)
 

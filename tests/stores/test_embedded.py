@@ -136,6 +136,26 @@ async def test_only_the_owner_of_the_process_can_read_the_files(folder: Path) ->
     assert [stat.S_IMODE(path.stat().st_mode) for path in (*files, folder / "words")] == [0o600] * 3 + [0o700]
 
 
+async def test_a_word_index_that_another_process_has_just_made_is_not_taken_for_a_damaged_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S3-13: each removed what the other had made, and after three turns a search was refused."""
+    one, other = EmbeddedStore(tmp_path), EmbeddedStore(tmp_path)
+    await put(one, "manual", TEXTS)
+    get_snapshot = lexical_index.LexicalIndex.get_snapshot
+
+    def let_the_other_search_first(*arguments: Any) -> Any:
+        monkeypatch.undo()
+        assert asyncio.run(find(other, "brake", how="words"))
+        return get_snapshot(*arguments)
+
+    monkeypatch.setattr(lexical_index.LexicalIndex, "get_snapshot", let_the_other_search_first)
+    assert await find(one, "brake", how="words")
+    assert [(await store.describe()).damage for store in (one, other)] == [(), ()]
+    for store in (one, other):
+        await store.close()
+
+
 async def test_two_stores_on_one_folder_see_each_others_writes_at_once(tmp_path: Path) -> None:
     one, other = EmbeddedStore(tmp_path), EmbeddedStore(tmp_path)
     for turn in range(6):

@@ -42,11 +42,16 @@ def write_lexical_checksums(folder: Path) -> None:
     os.replace(new_file, folder / CHECKSUM_FILE)
 
 
+def has_no_lexical_files(folder: Path) -> bool:
+    """Return whether no index was made in the folder yet, not even an empty one."""
+    return not _list_index_files(folder) and not (folder / CHECKSUM_FILE).exists()
+
+
 def find_lexical_damage(folder: Path) -> str:
     """Return in words what is wrong with the files of an index; "" when they are as written, or when there are none."""
-    names = {path.name for path in _list_index_files(folder)}
-    if not names and not (folder / CHECKSUM_FILE).exists():
+    if has_no_lexical_files(folder):
         return ""
+    names = {path.name for path in _list_index_files(folder)}
     try:
         checksum, _, content = (folder / CHECKSUM_FILE).read_text().partition(" ")
         if int(checksum) != zlib.crc32(content.encode()):

@@ -72,6 +72,7 @@ class LexicalIndex:
             if folder:
                 folder.parent.mkdir(mode=0o700, exist_ok=True)
                 folder.mkdir(mode=0o700, exist_ok=True)
+                self._make_empty_index(folder)
             with lexical_checksums.lock_lexical_files(folder, to_write=False):
                 if folder and (reason := lexical_checksums.find_lexical_damage(folder)):
                     raise DamagedLexicalIndexError(self._generation, reason)
@@ -142,6 +143,14 @@ class LexicalIndex:
 
     def _build_pair_query(self, pair: tuple[str, str]) -> Query:
         return Query.boost_query(Query.phrase_query(self._schema, "content", list(pair), PAIR_SLOP), PAIR_WEIGHT)
+
+    def _make_empty_index(self, folder: Path) -> None:
+        """Make an index with its checksums where there is none; another process must not find it without them."""
+        if lexical_checksums.has_no_lexical_files(folder):
+            with lexical_checksums.lock_lexical_files(folder, to_write=True):
+                if lexical_checksums.has_no_lexical_files(folder):
+                    self._open_tantivy_index()
+                    lexical_checksums.write_lexical_checksums(folder)
 
     def _open_tantivy_index(self) -> tantivy.Index:
         index = tantivy.Index(self._schema, str(self._folder) if self._folder else None)

@@ -5,6 +5,7 @@ import gzip
 import multiprocessing
 import shutil
 import stat
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -236,6 +237,25 @@ async def test_a_reader_waits_while_another_process_holds_the_word_index_and_the
     assert writer is not None
     writer.wait_merging_threads()
     assert ids(await find(store, "late", how="words")) == ["late:000"]
+
+
+async def test_who_waits_behind_another_thread_for_the_word_index_does_not_wait_twice_as_long(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """C60: a chain of waits ended in the deadline of the search, whose reply does not say what to wait for."""
+    monkeypatch.setattr(lexical_index, "WRITER_LOCK_WAIT_S", 0.05)
+    store = EmbeddedStore(folder)
+    await find(store, "torque", how="words")
+    ((_, index),) = store._get_database_and_search()[1]._lexical_indexes.values()
+    await put(store, "late", ["a late arrival"])
+    index._lock.acquire()
+    release = threading.Timer(10.0, index._lock.release)
+    release.start()
+    with pytest.raises(Unavailable) as failure:
+        await find(store, "late", how="words")
+    assert failure.value.code == "words_busy"
+    release.cancel()
+    index._lock.release()
 
 
 async def test_a_question_is_put_again_when_another_moved_the_index_on_meanwhile(

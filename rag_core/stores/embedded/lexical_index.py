@@ -4,7 +4,8 @@ import re
 import shutil
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -21,8 +22,8 @@ from rag_core.stores.embedded.records import AddedChunk, ScoredRow, WorkflowStat
 from rag_core.stores.embedded.text_analysis import build_text_analyzer
 from rag_core.text.index_terms import extract_code_terms, normalize_characters
 
-WRITER_LOCK_WAIT_S = 5.0
-WRITER_LOCK_POLL_S = 0.01
+WRITER_LOCK_WAIT_S = 12.0  # of the 20 that a search has; on a machine with fifty busy processes a commit took over 5
+FIRST_POLL_S, LONGEST_POLL_S = 0.01, 0.2  # of the writer's lock, each time twice as long: a look reads the index
 WRITER_HEAP_BYTES = 50_000_000
 MAX_QUERY_TERMS = 1024  # of a query, as in Lucene; a whole passage has fewer
 TITLE_WEIGHT = 0.7  # of a match in the title beside one in the content, where a title mostly stands, too
@@ -88,8 +89,9 @@ class LexicalIndex:
         write lock too long.
         """
         if self._snapshot.seq < workflow.seq:
-            with self._lock, _translate_tantivy_failures(self._generation):
-                self._update_snapshot(db, workflow)
+            deadline = time.monotonic() + WRITER_LOCK_WAIT_S
+            with self._hold_until(deadline), _translate_tantivy_failures(self._generation):
+                self._update_snapshot(db, workflow, deadline)
         return self._snapshot
 
     def search(
@@ -164,10 +166,20 @@ class LexicalIndex:
         (seq,) = searcher.fast_field_values("row", [address for _, address in hits]) or (0,)
         return LexicalSnapshot(int(seq or 0), searcher)
 
-    def _update_snapshot(self, db: apsw.Connection, workflow: WorkflowState) -> None:
+    @contextmanager
+    def _hold_until(self, deadline: float) -> Iterator[None]:
+        """Let no other thread update the index: who waits behind one that waits does not wait twice as long."""
+        if not self._lock.acquire(timeout=max(0.0, deadline - time.monotonic())):
+            raise _make_busy_error()
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    def _update_snapshot(self, db: apsw.Connection, workflow: WorkflowState, deadline: float) -> None:
         if self._snapshot.seq >= workflow.seq:  # another thread did the work while this one waited
             return
-        writer = self._acquire_writer(workflow)
+        writer = self._acquire_writer(workflow, deadline)
         if writer:
             with lexical_checksums.lock_lexical_files(self._folder, to_write=True):
                 try:
@@ -180,9 +192,9 @@ class LexicalIndex:
         if self._snapshot.seq == workflow.seq and self._snapshot.searcher.num_docs != workflow.chunk_count + 1:
             raise DamagedLexicalIndexError(self._generation, "it does not hold the chunks of the database")
 
-    def _acquire_writer(self, workflow: WorkflowState) -> tantivy.IndexWriter | None:
+    def _acquire_writer(self, workflow: WorkflowState, deadline: float) -> tantivy.IndexWriter | None:
         """Wait for the only writer there can be; return None when another process did the work in the meantime."""
-        deadline = time.monotonic() + WRITER_LOCK_WAIT_S
+        poll_s = FIRST_POLL_S
         while True:
             writer = self._try_acquire_writer()
             self._snapshot = self._load_latest_snapshot()
@@ -193,8 +205,9 @@ class LexicalIndex:
             if writer:
                 return writer
             if time.monotonic() > deadline:
-                raise Unavailable("another process is still writing the lexical index", code="words_busy")
-            time.sleep(WRITER_LOCK_POLL_S)
+                raise _make_busy_error()
+            time.sleep(poll_s)
+            poll_s = min(2 * poll_s, LONGEST_POLL_S)
 
     def _try_acquire_writer(self) -> tantivy.IndexWriter | None:
         try:
@@ -229,6 +242,10 @@ class LexicalIndex:
             "facts": [encode_field_value_term(*fact) for fact in collect_stored_field_values(chunk)],
         }
         return Document.from_dict(field_values, self._schema)
+
+
+def _make_busy_error() -> Unavailable:
+    return Unavailable("another process is still writing the lexical index", code="words_busy")
 
 
 def _translate_tantivy_failures(generation: int) -> ForeignFailures:

@@ -229,6 +229,7 @@ async def test_no_part_of_a_running_request_makes_a_folder_that_was_moved_away_a
     holder = KitHolder(lambda: Settings(data_dir=tmp_path / "data"))
     kit = holder()
     await kit.index.store.describe()
+    assert holder() is kit
     await kit.jobs.claim()
     await kit.archive.load_edited_presets()
     await kit.cache.set("key", b"value", ttl_s=60.0)

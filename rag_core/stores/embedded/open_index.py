@@ -101,11 +101,12 @@ class OpenIndex:
 
 def open_index(folder: Path | None, warn: Callable[[str, str], None]) -> OpenIndex:
     """Open the index in `folder`, or a new one in memory; `warn` is told of each damage that a search meets."""
-    file = folder and read_file_identity(get_database_file(folder))  # before, so that one put here meanwhile is noticed
+    path = folder and get_database_file(folder)
+    file = read_file_identity(path)  # before it is opened, so that one put here meanwhile is noticed
     database = IndexDatabase(folder)
     is_old = folder is not None and is_earlier(database, folder)
-    file = file or (folder and read_file_identity(get_database_file(folder)))
-    return OpenIndex(folder, database, EmbeddedSearch(database, folder, warn), is_old, file=file)
+    search = EmbeddedSearch(database, folder, warn)
+    return OpenIndex(folder, database, search, is_old, file=file or read_file_identity(path))
 
 
 def open_salvaged_index(folder: Path, warn: Callable[[str, str], None]) -> OpenIndex:

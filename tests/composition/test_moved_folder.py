@@ -21,7 +21,7 @@ from rag_core.stores.embedded.database import IndexDatabase
 from tests.faults.test_load import server
 from tests.stores.sample import SCOPE, find, put
 
-LONG_TEXT = "\n\n".join(f"Chapter {n}. " + f"The pump of car {n} is checked at {n} bar. " * 30 for n in range(400))
+LONG_TEXT = "\n\n".join(f"Chapter {n}. " + f"The pump of car {n} is checked at {n} bar. " * 30 for n in range(90))
 
 
 class Service:
@@ -37,9 +37,10 @@ class Service:
             reply = connection.getresponse()
             return reply.status, json.loads(reply.read())
 
-    def index(self, document_id: str, content: str = "") -> tuple[int, Any]:
+    def index(self, document_id: str, content: str = "", **fields: Any) -> tuple[int, Any]:
         content = content or f"P0700 of {document_id} is stored by the TCM."
-        return self.call("POST", "index_document", document_id=document_id, title=document_id, content=content)
+        described = {"document_id": document_id, "title": document_id, "content": content}
+        return self.call("POST", "index_document", **described, **fields)
 
     def find(self) -> set[str]:
         """The titles, which are the ids, of the documents that a lexical search finds."""
@@ -158,7 +159,7 @@ def lead(link: Path, to: Path) -> None:
 
 def test_a_job_under_way_ends_in_the_folder_that_it_began_in(service: Service, tmp_path: Path) -> None:
     """C17, C36: nothing of it comes to the restored folder; put back, the folder that was moved finishes it."""
-    status, reply = service.index("long", LONG_TEXT)
+    status, reply = service.index("long", LONG_TEXT, later=True)
     assert status == 202, reply
     wait_for_job(service, reply["job_id"], lambda job: job["status"] == "running")
     service.folder.rename(tmp_path / "moved")

@@ -17,7 +17,7 @@ from rag_core.composition.data_folder import back_up_data_folder, restore_backup
 from rag_core.core.errors import Unavailable
 from rag_core.core.settings import Settings
 from rag_core.stores.embedded import EmbeddedStore
-from rag_core.stores.embedded.database import IndexDatabase
+from rag_core.stores.embedded.database import IndexDatabase, connect_to_index_database
 from tests.faults.test_load import server
 from tests.stores.sample import SCOPE, find, put
 
@@ -78,7 +78,8 @@ def service(tmp_path: Path) -> Iterator[Service]:
 
 
 def list_documents(folder: Path) -> set[str]:
-    with closing(sqlite3.connect(folder / "index.sqlite")) as db:
+    """List them as the service does: another SQLite would move the journal into the file without checksums."""
+    with closing(connect_to_index_database(folder)) as db:
         return {id for (id,) in db.execute("select id from documents")}
 
 
@@ -159,7 +160,7 @@ def lead(link: Path, to: Path) -> None:
 
 def test_a_job_under_way_ends_in_the_folder_that_it_began_in(service: Service, tmp_path: Path) -> None:
     """C17, C36: nothing of it comes to the restored folder; put back, the folder that was moved finishes it."""
-    status, reply = service.index("long", LONG_TEXT, later=True)
+    status, reply = service.index("long", LONG_TEXT, **{"async": True})
     assert status == 202, reply
     wait_for_job(service, reply["job_id"], lambda job: job["status"] == "running")
     service.folder.rename(tmp_path / "moved")
@@ -178,7 +179,7 @@ def test_a_job_under_way_ends_in_the_folder_that_it_began_in(service: Service, t
 def wait_for_job(service: Service, id: str, is_reached: Callable[[Any], bool]) -> None:
     until = time.monotonic() + 240
     while not is_reached(job := service.call("GET", f"index_jobs/{id}")[1]):
-        assert job["status"] not in ("failed", "done"), job
+        assert job["status"] not in ("failed", "done"), job["error"]
         assert time.monotonic() < until
         time.sleep(0.05)
 

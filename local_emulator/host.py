@@ -14,11 +14,11 @@ import re
 import signal
 import threading
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Iterator, Mapping
-from concurrent.futures import CancelledError, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import azure.functions as func
 from werkzeug.datastructures import Headers
@@ -50,6 +50,7 @@ REDIRECTS = {  # to pages. S2-53's address: on Azure the host reserves /admin, a
 }
 ADMINISTRATOR = {"claims": [{"typ": "oid", "val": "local-administrator"}, {"typ": "roles", "val": "admin"}]}
 Work = Callable[[], Coroutine[Any, Any, None]]
+T = TypeVar("T")
 
 
 async def _do_nothing() -> None:
@@ -81,7 +82,7 @@ class Host:
         self._routes = Map(rules, strict_slashes=False, merge_slashes=False, converters={"int": _IntegerConverter})
         self._key, self._max_body, self._on_close = key, max_body, on_close
         self._administrator_functions = frozenset(administrator_functions)
-        self._is_closing = False
+        self._is_closing, self._submitting = False, threading.Lock()
         self._threads = ThreadPoolExecutor()
         self._loop = asyncio.new_event_loop()  # one for all requests, as in the worker: pooled clients belong to a loop
         self._runner = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -100,7 +101,8 @@ class Host:
 
     def close(self) -> None:
         """End requests and work that are still under way, close what was opened in the loop, and end the loop."""
-        self._is_closing = True
+        with self._submitting:
+            self._is_closing = True
         asyncio.run_coroutine_threadsafe(self._cancel_work_and_close(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._runner.join()
@@ -125,8 +127,8 @@ class Host:
         )
         body = _receive_body(request, self._max_body)
         invoked = self._call_function(function, _convert_request(request, body, route_params, vouched))
-        future = asyncio.run_coroutine_threadsafe(invoked, self._loop)
         try:
+            future = self._submit(invoked)
             failure = future.exception()
         except CancelledError:
             return _respond_with_status(503)
@@ -134,6 +136,14 @@ class Host:
             logger.error("%s failed", function.get_function_name(), exc_info=failure)
             return _respond_with_status(500)
         return self._convert_response(future.result())
+
+    def _submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Run a coroutine in the loop. Raises CancelledError once the host is being closed: nothing more is run."""
+        with self._submitting:
+            if self._is_closing:
+                work.close()
+                raise CancelledError
+            return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def _match_route(self, request: Request) -> tuple[Any, Mapping[str, Any]]:
         try:

@@ -13,6 +13,7 @@ import pytest
 from local_emulator.document_service import build_analyze_result
 from rag_core.core.errors import UnreadableDocument
 from rag_core.core.model import Block, Extraction
+from rag_core.core.retrying import CircuitBreaker
 from rag_core.core.run import Run
 from rag_core.ingestion import file_extraction, layout_budget
 from rag_core.ingestion.extract import extract_as_kind
@@ -34,7 +35,7 @@ from tests.ingestion.pictures import make_picture
 WORD = (Path(__file__).parents[2] / "examples" / "service-bulletin.docx").read_bytes()
 PICTURE = make_picture("Torque of the drain plug")
 RESULT = build_analyze_result(Extraction((Block("Seen by the service", "paragraph", 1, 1),), None, "docx"))
-LONE_S, SHARED_S, LONG_S = 1.0, 10.0, 20.0  # of the whole request: the last leaves room to try again
+REQUEST_S, HUNG_S = 20.0, 60.0  # of the whole request, with room to try again; a test that takes this long has hung
 
 
 def taken(server: FaultServer, connection: socket.socket, *, at: str | None = None) -> None:
@@ -130,16 +131,22 @@ async def service(*faults: Fault) -> AsyncIterator[tuple[DocumentIntelligence, F
             await layout.close()
 
 
+def wait_shortly(reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for what never ends for a second only: the rest of the time is for a busy machine."""
+    if reason == "within":
+        monkeypatch.setattr(layout_budget, "LAYOUT_TIME_SHARE", 1 / REQUEST_S)
+
+
 @pytest.mark.parametrize("fault", LOST)
 async def test_a_word_file_is_read_by_the_local_parser_which_says_why(
     fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """S1-21, C39, RELIABILITY 3.2: doc-intelligence faults end in `layout_fallback`, within the request's time."""
-    monkeypatch.setattr(layout_budget, "LAYOUT_TIME_SHARE", 0.08)  # the parser may take long to start on a busy machine
     faults, reason = LOST[fault]
-    run = Run(SHARED_S)
-    async with service(*faults) as (layout, _), asyncio.timeout(SHARED_S):
-        read_by = await extract_file(WORD, "bulletin.docx", layout, run, timeout_s=SHARED_S)
+    wait_shortly(reason, monkeypatch)
+    run = Run(REQUEST_S)
+    async with service(*faults) as (layout, _), asyncio.timeout(HUNG_S):
+        read_by = await extract_file(WORD, "bulletin.docx", layout, run, timeout_s=REQUEST_S)
     assert read_by.extractor == "docx (local)"
     (lesser,) = run.degraded
     assert (lesser.step, lesser.code, lesser.fallback) == ("extract", "layout_fallback", "read by the local parser")
@@ -149,7 +156,7 @@ async def test_a_word_file_is_read_by_the_local_parser_which_says_why(
 
 @pytest.fixture
 def pictures_checked_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check a picture in this process: a child takes a second of a busy machine to start, and `LONE_S` is no more."""
+    """Check a picture in this process: a child takes a second of a busy machine to start."""
 
     async def extract_here(kind: str, data: bytes, *, timeout_s: float) -> Extraction:
         return extract_as_kind(kind, data)
@@ -159,22 +166,22 @@ def pictures_checked_here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("fault", LOST)
 @pytest.mark.usefixtures("pictures_checked_here")
-async def test_a_picture_is_refused_by_its_code(fault: str) -> None:
+async def test_a_picture_is_refused_by_its_code(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """S1-21, RELIABILITY 3.2: 422 where no local parser fits."""
     faults, reason = LOST[fault]
-    limit_s = LONE_S if reason == "within" else SHARED_S  # only what never ends is waited for until the time is over
-    async with service(*faults) as (layout, _), asyncio.timeout(limit_s):
+    wait_shortly(reason, monkeypatch)
+    async with service(*faults) as (layout, _), asyncio.timeout(HUNG_S):
         with pytest.raises(UnreadableDocument, match=reason) as refused:
-            await extract_file(PICTURE, "scan.png", layout, Run(limit_s), timeout_s=limit_s)
+            await extract_file(PICTURE, "scan.png", layout, Run(REQUEST_S), timeout_s=REQUEST_S)
     is_empty = fault == "an empty result"  # of a page that it has looked at, as of a logo: no failure
     assert refused.value.code == ("no_text_found" if is_empty else "layout_unavailable")
 
 
 @pytest.mark.parametrize("fault", FOUND)
 async def test_what_passes_is_waited_out(fault: str) -> None:
-    run = Run(LONG_S)
-    async with service(*FOUND[fault]) as (layout, _), asyncio.timeout(LONG_S):
-        read_by = await extract_file(WORD, "bulletin.docx", layout, run, timeout_s=LONG_S)
+    run = Run(REQUEST_S)
+    async with service(*FOUND[fault]) as (layout, _), asyncio.timeout(HUNG_S):
+        read_by = await extract_file(WORD, "bulletin.docx", layout, run, timeout_s=REQUEST_S)
     assert [block.text for block in read_by.blocks] == ["Seen by the service"]
     assert read_by.extractor == "docx (Document Intelligence prebuilt-layout)"
     assert run.degraded == []
@@ -188,19 +195,20 @@ async def test_the_key_is_sent_to_no_other_address() -> None:
             taken(server, connection, at=stranger.url)
 
         async with service(there) as (layout, server):
-            await extract_file(WORD, "bulletin.docx", layout, Run(SHARED_S), timeout_s=SHARED_S)
+            await extract_file(WORD, "bulletin.docx", layout, Run(REQUEST_S), timeout_s=REQUEST_S)
         assert b"the-key" in server.requests[0]
         async with service(reply(307, location=stranger.url)) as (layout, server):
-            await extract_file(WORD, "bulletin.docx", layout, Run(SHARED_S), timeout_s=SHARED_S)
+            await extract_file(WORD, "bulletin.docx", layout, Run(REQUEST_S), timeout_s=REQUEST_S)
         assert b"the-key" in server.requests[0]
         assert stranger.requests == []
 
 
 @pytest.mark.usefixtures("pictures_checked_here")
-async def test_a_service_that_keeps_failing_is_left_alone_for_a_while() -> None:
+async def test_a_service_that_keeps_failing_is_left_alone_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     """RELIABILITY 3.3: the breaker opens on five failures in a row."""
+    monkeypatch.setattr(CircuitBreaker, "PAUSE_S", 3600.0)  # longer than the test, whatever the machine
     async with service(reply(500)) as (layout, server):
         for _ in range(8):
             with pytest.raises(UnreadableDocument):
-                await extract_file(PICTURE, "scan.png", layout, Run(LONE_S), timeout_s=LONE_S)
+                await extract_file(PICTURE, "scan.png", layout, Run(REQUEST_S), timeout_s=REQUEST_S)
     assert len(server.requests) == 5

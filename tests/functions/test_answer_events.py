@@ -39,7 +39,7 @@ from tests.functions.test_http import OID, credential
 
 ID = "c0b7d9f1e86a4b52a1f3d84e9b6c7a05"
 BARE_ID = "an-id-of-nobody-at-all-"
-WAIT_S = 20
+WAIT_S = 60
 
 
 @contextmanager

@@ -38,14 +38,14 @@ class GatedModel:
     is_broken: bool = False
 
     async def complete(self, prompt: Prompt) -> Completion:
-        await asyncio.to_thread(self.answering.wait, 20)
+        await asyncio.to_thread(self.answering.wait, 60)
         if self.is_broken:
             raise RuntimeError("a fault of our own")
         sentences = [{"text": text, "evidence": ["e1"]} for text in (COPIED, OWN)]
         return Completion(json.dumps({"answerable": True, "sentences": sentences}), self.name)
 
     async def judge_claims(self, claims: Sequence[ClaimToJudge]) -> Sequence[Judgement | None]:
-        await asyncio.to_thread(self.judging.wait, 20)
+        await asyncio.to_thread(self.judging.wait, 60)
         return [Judgement("supported", 0.9, 0, COPIED) for _ in claims]
 
 

@@ -568,9 +568,9 @@ async def test_an_answer_whose_redaction_outlasts_the_deadline_is_an_error() -> 
             return ()
 
     try:
-        async with asyncio.timeout(30):
-            with pytest.raises(DeadlineExceeded, match="redact_answer"):
-                await asked(replace(await parts(), redactor=Stuck()), "gearbox temperature", Run(within_s=2))
+        async with asyncio.timeout(60):
+            with pytest.raises(DeadlineExceeded, match="redact_answer"):  # which a paused machine reaches in time, too
+                await asked(replace(await parts(), redactor=Stuck()), "gearbox temperature", Run(within_s=6))
     finally:
         ended.set()
 

@@ -1,6 +1,6 @@
 """The switches of the emulated search service: faults, delays and limits that a client must live with."""
 
-import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,7 +9,7 @@ from azure.core.exceptions import HttpResponseError
 from azure.search.documents import SearchClient
 from werkzeug.test import Client
 
-from local_emulator.search_service import Fault, Faults, SearchService, WordRanker, run_search_service
+from local_emulator.search_service import Fault, Faults, SearchService, WordRanker, documents, run_search_service
 from local_emulator.search_service.faults import parse_fault
 from tests.local_emulator.test_search_service import DOCUMENTS, INDEX, KEY, VERSION, asked, changed
 
@@ -60,13 +60,15 @@ def test_a_part_of_a_batch_fails_and_the_rest_is_written() -> None:
     assert client.get(f"/indexes/docs/docs/$count?{VERSION}", headers=KEY).text == "5"
 
 
-def test_what_is_written_is_fetched_at_once_and_found_later() -> None:
+def test_what_is_written_is_fetched_at_once_and_found_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr(documents, "time", SimpleNamespace(monotonic=lambda: clock.now))
     client = served(delay_s=0.3)
     changed(client, [{"id": "late", "title": "zebra"}])
     assert client.get(f"/indexes/docs/docs/late?{VERSION}", headers=KEY).json["title"] == "zebra"
     assert asked(client, search="zebra")[1]["value"] == []
     changed(client, [{"id": "late", "@search.action": "merge", "page": 7}])
-    time.sleep(0.4)
+    clock.now = 0.4
     assert [hit["page"] for hit in asked(client, search="zebra")[1]["value"]] == [7]
 
 

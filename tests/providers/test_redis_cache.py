@@ -155,7 +155,7 @@ async def test_without_a_password_the_machines_identity_opens_the_server(tmp_pat
         await admin.aclose()
         credential = Credential(token)
         cache = RedisCache(
-            url, b"s", connect_timeout_s=2.0, read_timeout_s=2.0, identity=EntraCredentialProvider(credential)
+            url, b"s", connect_timeout_s=9, read_timeout_s=9, identity=EntraCredentialProvider(credential)
         )
         assert await cache.get("key") is None
         credential.given.set()

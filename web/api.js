@@ -87,7 +87,7 @@ async function* readEvents(body) {
   let text = "";
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   for (;;) {
-    const { value, done } = await reader.read().catch(() => ({ done: true })); // cut off: the caller sees no "done"
+    const { value, done } = await reader.read().catch(endCutOff);
     if (done) return;
     const events = (text + value).split("\n\n");
     text = events.pop();
@@ -96,6 +96,12 @@ async function* readEvents(body) {
       if (name) yield { name, data: JSON.parse(data) };
     }
   }
+}
+
+/** End a reply that was cut off, so that the caller sees no "done"; one that the reader stopped is told as such. */
+function endCutOff(error) {
+  if (error.name === "AbortError") throw error;
+  return { done: true };
 }
 
 async function requestReply(url, options) {

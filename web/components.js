@@ -131,6 +131,11 @@ export function useAction() {
   return { ...state, act, clear: () => setState({ busy: null, error: null, failed: null }) };
 }
 
+/** Give the focus to the page where what had it is gone. */
+export function focusPage() {
+  if (document.activeElement === document.body) document.querySelector("main")?.focus({ preventScroll: true });
+}
+
 export function Loading({ what = "Loading" }) {
   return html`<div class="loading" role="status"><span class="spinner" aria-hidden="true"></span>${what}…</div>`;
 }
@@ -186,7 +191,7 @@ export function Chip({ tone = "", title, children }) {
   return html`<span class="chip ${tone}" title=${title}>${children}</span>`;
 }
 
-/** A button that copies a text to the clipboard and says for two seconds whether it did. */
+/** A button that copies a text to the clipboard and says for five seconds whether it did. */
 export function CopyButton({ text, children = "Copy" }) {
   const [outcome, setOutcome] = useState(null);
   const copy = async () => {
@@ -198,7 +203,7 @@ export function CopyButton({ text, children = "Copy" }) {
     }
   };
   useEffect(() => {
-    const timer = outcome && setTimeout(() => setOutcome(null), 2000);
+    const timer = outcome && setTimeout(() => setOutcome(null), 5000);
     return () => clearTimeout(timer);
   }, [outcome]);
   return html`<button type="button" class="quiet" onClick=${copy}><span aria-live="polite">${outcome ?? children}</span></button>`;

@@ -1,6 +1,6 @@
 // A button that asks for confirmation before it acts.
 
-import { Button, ErrorBox, useAction } from "./components.js";
+import { Button, ErrorBox, focusPage, useAction } from "./components.js";
 import { html, useId, useRef } from "./html.js";
 
 /** `children` say what will happen; `work` is called when the user confirms, and its failure is shown in the dialog. */
@@ -12,7 +12,7 @@ export function ConfirmButton({ label, name = label, title, kind = "quiet", work
     act("work", async () => {
       await work();
       if (dialog.current) dialog.current.close();
-      else document.querySelector("main")?.focus({ preventScroll: true }); // gone with its row, and the focus with it
+      else focusPage(); // gone with its row
     });
   return html`<button type="button" class=${kind} aria-label=${name} onClick=${() => dialog.current.showModal()}>${label}</button>
     <dialog ref=${dialog} aria-labelledby=${id} onClose=${clear}>

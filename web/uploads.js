@@ -23,11 +23,12 @@ export function useUploads(done) {
   const askForConsent = (estimate) => new Promise((resolve) => setConsent({ estimate, answer: (isYes) => (setConsent(null), resolve(isYes)) }));
   const add = async (chosen) => {
     const files = [...chosen];
+    const added = files.map((file) => ({ key: crypto.getRandomValues(new Uint32Array(1))[0], name: nameFile(file), state: "waiting", abort: new AbortController() }));
+    setUploads((all) => [...all, ...added]); // at once: what is not seen is added again
     asking.current = asking.current.then(() => choosePrice(files, askForConsent, () => setConsent({ estimate: null }))).finally(() => setConsent(null));
     const budgets = await asking.current;
-    for (const file of files) {
-      const upload = { key: crypto.getRandomValues(new Uint32Array(1))[0], name: nameFile(file), state: "waiting", abort: new AbortController() };
-      setUploads((all) => [...all, upload]);
+    for (const [index, file] of files.entries()) {
+      const upload = added[index];
       queue.current = queue.current.then(() => indexFile(file, upload, budgets, (changes) => update(upload.key, changes))).then(() => latest.current());
     }
   };

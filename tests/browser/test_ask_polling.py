@@ -1,6 +1,7 @@
 """The page Ask on a host that sends the events of an answer together at its end, as Azure Functions does."""
 
 import asyncio
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -82,18 +83,51 @@ def test_a_sentence_is_shown_before_the_answer_is_there_and_once_when_it_is(open
         assert requests.count("/api/rag/ask") == 1
 
 
-def test_a_host_that_streams_is_never_polled(open_page: Open) -> None:
+def test_a_host_that_streams_is_not_polled(open_page: Open) -> None:
     model = GatedModel()
     with served(model, can_stream=True) as url:
         page = open_page(url)
         requests = Requests().of(page)
+        page.route(f"**{POLLED}*", lambda route: route.fulfill(json={"events": [], "state": "running"}))
         turn = begin(page)
-        page.wait_for_timeout(2500)  # longer than the page waits for a first event
+        expect(turn).to_contain_text("Writing the answer")  # as an event of the stream says
+        polls = requests.count(POLLED)  # none, unless the first event took longer than the page waits for it
+        page.wait_for_timeout(2500)
         model.answering.set()
         expect(turn).to_contain_text(COPIED)
         model.judging.set()
         expect_answer_once(turn)
-        assert requests.count(POLLED) == 0
+        assert requests.count(POLLED) == polls
+
+
+def test_the_focus_stays_where_it_is_when_the_answer_ends(open_page: Open) -> None:
+    model = GatedModel()
+    model.answering.set()
+    with served(model, can_stream=True) as url:
+        page = open_page(url)
+        turn = begin(page)
+        chip = turn.get_by_role("button", name=re.compile("^Source 1:"))
+        chip.focus()
+        model.judging.set()
+        expect_answer_once(turn)
+        expect(chip).to_be_focused()
+
+
+def test_the_button_that_asks_and_stops_keeps_the_focus(open_page: Open) -> None:
+    model = GatedModel()
+    with served(model, can_stream=True) as url:
+        page = open_page(url)
+        page.goto(f"/rag/ask?workflow_id={SCOPE.workflow_id}")
+        page.get_by_label("Question", exact=True).fill("What stores P0700?")
+        page.get_by_role("button", name="Ask", exact=True).press("Enter")
+        stop = page.get_by_role("button", name="Stop")
+        expect(stop).to_be_focused()
+        page.get_by_label("Question", exact=True).fill("And the lamp?")
+        stop.press("Enter")
+        expect(page.get_by_role("alert")).to_contain_text("You stopped this answer.")
+        expect(page.get_by_role("article")).to_have_count(1)  # what was typed meanwhile is not asked
+        expect(page.get_by_label("Question", exact=True)).to_have_value("And the lamp?")
+        expect(page.get_by_role("button", name="Ask", exact=True)).to_be_focused()
 
 
 @pytest.mark.parametrize("status", [404, 503])

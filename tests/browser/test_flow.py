@@ -100,7 +100,8 @@ def test_a_step_that_takes_long_says_what_it_does_and_is_taken_once(page: Page, 
     held: list[Route] = []
     page.route("**/retrieve", lambda route: held.append(route))
     page.goto(f"/rag/{id}")
-    press(page, "Retrieve")
+    with page.expect_request("**/retrieve"):
+        press(page, "Retrieve")
     expect(step(page, "Retrieve").get_by_role("status")).to_contain_text("Searching")
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Consolidate", exact=True)).to_be_disabled()
@@ -125,6 +126,19 @@ def test_an_expansion_and_an_answer_can_be_pasted(page: Page) -> None:
     expect(answer).to_contain_text("Pasted response")
     expect(answer).to_contain_text("1 sentence verified")
     expect(answer).to_contain_text("1 sentence not supported")
+
+
+def test_what_is_typed_while_the_documents_are_quoted_stays(page: Page, site: str) -> None:
+    page.goto(f"/rag/{asked(site, QUESTION, *EVERY)}")
+    held: list[Route] = []
+    page.route("**/augment/run", lambda route: held.append(route))
+    with page.expect_request("**/augment/run"):
+        press(page, "Quote the documents")
+    box = page.get_by_role("textbox", name="Or paste a response")
+    box.fill("Cats fly.")
+    held[0].continue_()
+    expect(page.get_by_role("region", name="Latest answer")).to_contain_text("verified")
+    expect(box).to_have_value("Cats fly.")
 
 
 def test_a_pasted_expansion_that_says_nothing_is_refused_on_the_page(open_page: Open, site: str) -> None:
@@ -246,7 +260,7 @@ def test_all_that_is_kept_is_shown_and_replayed_under_another_preset(page: Page,
     press(page, "Replay")
     replay = page.get_by_role("region", name="Replay with another preset")
     expect(replay).to_contain_text("Overlap of the first ten")
-    assert replay.locator("svg path").count() > 0
+    expect(replay.locator("svg path").first).to_be_attached()
 
 
 def test_sources_are_linked_to_their_lines(page: Page, site: str) -> None:
@@ -346,7 +360,8 @@ def test_nothing_of_a_page_is_wider_than_a_telephone(open_page: Open, site: str)
     page = open_page(site, viewport={"width": 360, "height": 740})
     for path in ("/rag", "/rag/new", f"/rag/{id}", f"/rag/{id}/inspect", f"/rag/{id}/results"):
         page.goto(path)
-        expect(page.get_by_role("main").get_by_role("status").filter(has_text="Loading")).to_have_count(0)
+        page.locator("h1").wait_for()
+        expect(page.locator(".loading")).to_have_count(0)
         assert page.evaluate("document.documentElement.scrollWidth") == 360, path
 
 

@@ -11,10 +11,10 @@ const NEWEST = 500; // saved queries among which is searched
 /** The saved answers, newest first. `version` changes when there is a new one, `forget(id)` is told of one that is gone. */
 export function History({ version, forget }) {
   const { data, error, reload } = useLoad(() => getJson("rag/queries", { limit: NEWEST }), [version]);
-  const [words, setWords] = useState("");
+  const [words, setWords] = useState(null); // not a text before one was searched for: the box stays while it is used
   if (error) return html`<${ErrorBox} error=${error} retry=${reload} />`;
   const asked = (data?.queries ?? []).filter(({ origin }) => origin === "ask");
-  const wanted = words.toLowerCase().split(/\s+/);
+  const wanted = (words ?? "").toLowerCase().split(/\s+/);
   const shown = asked.filter(({ original_query }) => wanted.every((word) => original_query.toLowerCase().includes(word)));
   const remove = async (id) => {
     await sendJson("DELETE", `rag/queries/${id}`);
@@ -22,7 +22,7 @@ export function History({ version, forget }) {
     await reload();
   };
   return html`<div class="stack tight">
-    ${(asked.length > 5 || words) && html`<${Field} label="Search the history">${(attributes) => html`<input ...${attributes} type="search" value=${words} onInput=${(event) => setWords(event.target.value)} />`}<//>`}
+    ${(asked.length > 5 || words !== null) && html`<${Field} label="Search the history">${(attributes) => html`<input ...${attributes} type="search" value=${words ?? ""} onInput=${(event) => setWords(event.target.value)} />`}<//>`}
     ${data && !shown.length && html`<p class="hint">${asked.length ? "No question has these words." : "What you ask is kept here until you delete it."}</p>`}
     <ul class="plain past">${shown.slice(0, 100).map(({ id, original_query, created_at }) => html`<li key=${id}>
       <a href=${buildAddress(`/rag/ask/${id}`)} aria-current=${location.pathname === `/rag/ask/${id}` ? "page" : null}>${original_query}</a>

@@ -9,7 +9,9 @@ const PAGE_KEYS = { ArrowLeft: -1, PageUp: -1, ArrowRight: 1, PageDown: 1 };
 
 export function PageViewer({ document, page, openPage, zoom, citation, found, activeChunk }) {
   const image = useLoad(() => getJson("api/document_page", { document_id: document.document_id, page }), [page]);
-  const openIfExists = (number) => number >= 1 && number <= document.pages && openPage(number);
+  const number = useRef();
+  useEffect(() => void (number.current.value = page), [page]); // not a new element: it keeps the focus
+  const openIfExists = (wanted) => wanted >= 1 && wanted <= document.pages && openPage(wanted);
   const handleKey = (event) => {
     if (event.target.matches("input") || !(event.key in PAGE_KEYS) || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
@@ -18,7 +20,7 @@ export function PageViewer({ document, page, openPage, zoom, citation, found, ac
   return html`<section class="pages" aria-label="Pages" tabindex="0" onKeyDown=${handleKey}>
     <div class="page-controls">
       <button type="button" class="quiet" disabled=${page <= 1} onClick=${() => openIfExists(page - 1)} aria-label="Previous page">←</button>
-      <label>Page <input key=${page} type="number" min="1" max=${document.pages} defaultValue=${page} onChange=${(event) => openIfExists(Number(event.target.value))} /></label>
+      <label>Page <input ref=${number} type="number" min="1" max=${document.pages} defaultValue=${page} onChange=${(event) => openIfExists(Number(event.target.value))} /></label>
       <span class="muted">of ${document.pages}</span>
       <button type="button" class="quiet" disabled=${page >= document.pages} onClick=${() => openIfExists(page + 1)} aria-label="Next page">→</button>
       <span class="hint">The arrow keys turn the pages too.</span>

@@ -1,7 +1,7 @@
 // /rag/ask and /rag/ask/{id}: a conversation with the documents. {id} is the saved query of its last answer.
 
 import { buildAddress, getJson } from "../api.js";
-import { Button, buildSourceAddress, ErrorBox, Loading, Page, useLoad } from "../components.js";
+import { buildSourceAddress, ErrorBox, Loading, Page, useLoad } from "../components.js";
 import { Turn } from "../ask/answer.js";
 import { askForEvents } from "../ask/events.js";
 import { describePlace } from "../ask/export.js";
@@ -100,7 +100,7 @@ function Conversation({ earlier, begun }) {
     ask(turn.asked, null, wider);
   };
   const close = () => {
-    place?.opener?.focus();
+    (place?.opener?.isConnected ? place.opener : box.current).focus();
     setPlace(null);
   };
   return html`<div class=${place ? "ask has-beside" : "ask"}>
@@ -115,7 +115,7 @@ function Conversation({ earlier, begun }) {
         <${QuestionBox} box=${box} text=${text} setText=${setText} submit=${submit} isFollowUp=${turns.length > 0} />
         <div class="between"><${ScopeBar} scope=${scope} change=${changeScope} documents=${documents} />
           <div class="actions"><${AddButtons} add=${uploading.add} />
-            ${isBusy ? html`<button type="button" onClick=${() => running.current?.abort()}>Stop</button>` : html`<${Button} kind="primary" type="submit" disabled=${!text.trim()}>Ask<//>`}</div></div>
+            <${SendButton} isBusy=${isBusy} isEmpty=${!text.trim()} stop=${() => running.current?.abort()} /></div></div>
       </form>
       <details class="card past-questions" open=${turns.length === 0 && innerWidth > 900}><summary><h2>History</h2></summary>
         <${History} version=${turns.filter(({ kept }) => kept).length} forget=${(id) => setTurns((all) => all.filter(({ kept }) => kept !== id))} /></details>
@@ -142,16 +142,17 @@ function applyEvent(turn, name, data) {
   return {};
 }
 
-/** Says once that no chat model is configured. */
+/** Says once that no chat model is configured. Its place is kept until that is known, so that nothing below it moves. */
 function ModelNotice() {
-  if (useChatModel() !== false) return null;
-  return html`<p class="hint model-notice">No chat model is configured: answers are quoted from the documents, word for word.</p>`;
+  const hasModel = useChatModel();
+  if (hasModel) return null;
+  return html`<p class=${hasModel === null ? "hint unknown-yet" : "hint"}>No chat model is configured: answers are quoted from the documents, word for word.</p>`;
 }
 
+/** Says what to do first. Its place is kept until the documents are known. */
 function Welcome({ documents }) {
-  if (!documents.data) return null;
-  const count = documents.data.documents.length;
-  return html`<div class="welcome"><p class="title">${count ? "What do you want to know?" : "Begin with a document"}</p>
+  const count = documents.data?.documents.length ?? 1;
+  return html`<div class=${documents.data ? "welcome" : "welcome unknown-yet"}><p class="title">${count ? "What do you want to know?" : "Begin with a document"}</p>
     <p class="muted">${count ? "Ask in your own words. Follow-up questions may refer to what was said before." : "Drop files or folders anywhere on this page, then ask about them."}</p></div>`;
 }
 
@@ -160,6 +161,15 @@ function QuestionBox({ box, text, setText, submit, isFollowUp }) {
   useEffect(() => box.current.focus({ preventScroll: true }), []);
   return html`<textarea id="question" ref=${box} rows="2" maxlength="8000" class="question-box" value=${text} onInput=${(event) => setText(event.target.value)} onKeyDown=${handleKey}
     placeholder=${isFollowUp ? "Ask a follow-up question" : "Ask a question"}></textarea>`;
+}
+
+/** Asks, and stops what is asked: one element, which keeps the focus. */
+function SendButton({ isBusy, isEmpty, stop }) {
+  const click = (event) => {
+    event.preventDefault(); // stopping asks nothing
+    stop();
+  };
+  return html`<button type="submit" class=${isBusy ? "" : "primary"} aria-disabled=${!isBusy && isEmpty} onClick=${isBusy ? click : null}>${isBusy ? "Stop" : "Ask"}</button>`;
 }
 
 /** The cited page beside the answer; Escape and the button lead back to where one was. */

@@ -1,7 +1,7 @@
 // /rag/documents: the documents of a workflow, added, filtered, previewed, opened, indexed anew, deleted, restored and purged.
 
 import { buildAddress, getJson, sendJson } from "../api.js";
-import { Button, Chip, Empty, ErrorBox, Field, Loading, Page, Time, formatCount, formatPages, useAction, useLoad } from "../components.js";
+import { Button, Chip, Empty, ErrorBox, Field, Loading, Page, Time, focusPage, formatCount, formatPages, useAction, useLoad } from "../components.js";
 import { ConfirmButton } from "../confirm.js";
 import { EntityChips, listEntities } from "../document/entities.js";
 import { loadDocument } from "../document/loading.js";
@@ -142,6 +142,7 @@ function RestoreButton({ document, reload }) {
     act("restore", async () => {
       await sendJson("POST", "api/restore_document", { document_id: document.document_id });
       await reload();
+      focusPage(); // the row is gone
     });
   return html`<${Button} kind="quiet" busy=${busy !== null} aria-label="Restore ${getTitle(document)}" onClick=${restore}>Restore<//>
     ${error && html`<${ErrorBox} error=${error} />`}`;

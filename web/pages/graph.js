@@ -44,7 +44,7 @@ function GraphForm({ selection }) {
     <${Field} label="Entity">${(attributes) => html`<input ...${attributes} type="search" name="entity" list="entity-names" defaultValue=${selection.entity} placeholder="the most connected" maxlength="500" />`}<//>
     <${Field} label="Path to">${(attributes) => html`<input ...${attributes} type="search" name="target" list="entity-names" defaultValue=${selection.target} placeholder="another entity" maxlength="500" />`}<//>
     <${Field} label="Document">${(attributes) => html`<select ...${attributes} name="document"><option value="">all documents</option>
-      ${(documents.data?.documents ?? []).map(({ document_id, title }) => html`<option value=${document_id} selected=${document_id === selection.document}>${title || document_id}</option>`)}</select>`}<//>
+      ${(documents.data?.documents ?? (selection.document ? [{ document_id: selection.document }] : [])).map(({ document_id, title }) => html`<option value=${document_id} selected=${document_id === selection.document}>${title || document_id}</option>`)}</select>`}<//>
     <button class="primary">Show</button>
     ${(names.error ?? documents.error) && html`<p class="hint">Names cannot be suggested: ${(names.error ?? documents.error).message}</p>`}
     <datalist id="entity-names">${(names.data?.nodes ?? []).map(({ id, type }) => html`<option value=${id}>${type}</option>`)}</datalist>

@@ -126,7 +126,7 @@ function AnswerForm({ query, topN, reload }) {
   const save = async (name, path, fields) => {
     const reply = await answer.act(name, () => sendJson("POST", `rag/queries/${query.id}/augment/${path}`, { top_n: topN, ...fields }));
     if (!reply) return;
-    setResponse("");
+    setResponse((typed) => (typed === fields.response_text ? "" : typed)); // what was typed meanwhile stays
     await reload();
   };
   return html`

@@ -64,6 +64,7 @@ def test_axe_finds_nothing_serious_light_and_wide_or_dark_and_narrow_and_tab_rea
     page.goto("/rag" + place.format(**question))
     page.locator("h1").wait_for()
     expect(page.locator(".loading")).to_have_count(0)
+    page.wait_for_load_state("networkidle")  # names to choose from come without a word
     for scheme, width in LOOKS:
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": width, "height": 900})
@@ -71,9 +72,11 @@ def test_axe_finds_nothing_serious_light_and_wide_or_dark_and_narrow_and_tab_rea
         if place == "/api":
             page.get_by_label("Filter").fill("presets")  # 43 operations are drawn alike
         page.locator("details").evaluate_all("all => all.slice(0, 6).forEach((one) => { one.open = true })")
+        expect(page.locator(".loading")).to_have_count(0)
         found = Axe().run(page, options=ONLY_WORST).response["violations"]
         worst = [one for one in found if one["impact"] in ("serious", "critical")]
         assert [(one["id"], [node["html"][:160] for node in one["nodes"][:3]]) for one in worst] == []
+    expect(page.locator(".loading")).to_have_count(0)  # what was unfolded
     for _ in range(page.evaluate(WATCH_FOCUS) + 20):  # regions that scroll are stops too
         page.keyboard.press("Tab")
     assert page.evaluate(MISSED) == [[], []]

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, Response
+from playwright.sync_api import Browser, Page, Response, expect
 
 from functions.pages import WEB_DIR
 from rag_core.composition import assembly
@@ -197,6 +197,7 @@ def replies(chromium: Browser, site: str) -> dict[str, Any]:
     for place in (*places, "/documents/workshop-notes.txt"):
         page.goto(f"{site}/rag{place}")
         page.locator("h1").wait_for()
+        expect(page.locator(".loading")).to_have_count(0)
         page.wait_for_load_state("networkidle")
     page.close()
     seen["/api/openapi.json"] = _shortened(seen["/api/openapi.json"])

@@ -1,12 +1,19 @@
 // Opens the pages of each payload in frames, a few at a time, until something is found; gives what, by payload.
 async (look, planted) => {
+  const [PATIENT_TURNS, LONGEST_TURNS] = [40, 400]; // of a frame that does not load, as some never do
   const opened = async (name, page) => {
     const frame = Object.assign(document.createElement("iframe"), { name, srcdoc: page });
-    const loaded = new Promise((done) => { frame.onload = done; setTimeout(done, 2000); }); // some never load
+    let isLoaded = false;
+    frame.onload = () => (isLoaded = true);
     document.body.append(frame);
-    await loaded;
-    await new Promise(requestAnimationFrame);
-    const found = frame.contentDocument ? look(frame.contentDocument) : ["the frame went elsewhere"];
+    let found = [];
+    for (let turn = 0, looks = 0; turn < LONGEST_TURNS && looks < 3 && !found.length; turn++) {
+      await new Promise((done) => setTimeout(done, 50));
+      await new Promise(requestAnimationFrame);
+      if (!isLoaded && turn < PATIENT_TURNS) continue;
+      if (isLoaded) looks++;
+      found = frame.contentDocument ? look(frame.contentDocument) : ["the frame went elsewhere"];
+    }
     frame.remove();
     return found;
   };

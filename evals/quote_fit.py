@@ -43,14 +43,15 @@ def load_all_questions() -> list[WrittenQuestion]:
 
 
 def build_inputs(outcomes: Sequence[QuestionOutcome], *, cross_encoder: bool) -> Matrix:
-    """Return a row for each answer: its relevance, or coverage, names, kind, and with models whether it is answered."""
+    """Return a row for each answer: its relevance, or coverage, names, kind, and with models `answered` and margin."""
     rows = []
     for outcome in outcomes:
         inputs = outcome.answer.confidence.inputs
         log_odds = confidence.compute_bounded_log_odds(inputs["relevance"])
         rows.append([log_odds if cross_encoder else inputs["coverage"], inputs["names"], inputs["kind"]])
         if cross_encoder:
-            rows[-1].append(confidence.compute_bounded_log_odds(inputs["answered"]))
+            models = (inputs["answered"], inputs.get("margin", 0.5))
+            rows[-1] += map(confidence.compute_bounded_log_odds, models)
     return np.array(rows)
 
 
@@ -69,7 +70,7 @@ def fit_weights(inputs: Matrix, right: Matrix) -> confidence.FitWeights:
 
 def estimate(weights: confidence.FitWeights, inputs: Matrix) -> Matrix:
     """Return the probability of each row."""
-    factors = [weights.relevance, weights.names, weights.kind, weights.answered]
+    factors = [weights.relevance, weights.names, weights.kind, weights.answered, weights.margin]
     score = weights.intercept + inputs @ np.array(factors[: inputs.shape[1]])
     return np.asarray(1 / (1 + np.exp(-score)))
 
@@ -95,7 +96,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path)
     chosen = parser.parse_args()
-    confidence.WITH_BOTH_MODELS = replace(confidence.WITH_BOTH_MODELS, least=0.0)  # every question is answered
+    for name in ("WITH_BOTH_MODELS", "WITH_MARGIN"):  # every question is answered
+        setattr(confidence, name, replace(getattr(confidence, name), least=0.0))
     extractive_answers.MIN_ANSWERABILITY = extractive_answers.OPEN_ANSWERABILITY = 0.0
     for name in ("find_unmet_conditions", "find_unknown_names"):
         setattr(answer, name, lambda *_: ())

@@ -316,6 +316,7 @@ def _build_answer(
         quoted=quoted,
         left_out=checked.left_out,
         answered=checked.answered,
+        margin=answer_draft.margin,
     )
     if quoted and verified and (doubt := explain_low_confidence(confidence)):
         run.warn("low_confidence", doubt)

@@ -17,11 +17,13 @@ CONFIDENCE_FORMULA = (
     "certainty x support x fit. certainty: the share of sentences that cite given evidence and do not hedge, 1 for "
     "sentences quoted from it; support: the mean probability, by the judge of each sentence, that the evidence has "
     "it, sentences that were left out included; fit: the probability that they are what was asked for, logistic in "
-    "answered, relevance, names, kind and asserted. answered: the probability, by a small model, that the answer or a"
-    " cited passage has what is asked, where there is that model; relevance: the cross-encoder's best score of a "
-    "cited passage, replaced by coverage where there is none; coverage: the share of the question's terms in the "
-    "cited passages and titles; names: the same of its names; kind: 0 where the answer lacks the kind of thing asked "
-    "for, such as a number; asserted: 1 where a chat model says that this answers the question, 0 for quotes"
+    "answered, margin, relevance, names, kind and asserted. answered: the probability, by a small model, that the "
+    "answer or a cited passage has what is asked, where there is that model; margin: how far the best quote is above "
+    "the best sentence of another passage that says something else, 0.5 where they are level; relevance: the "
+    "cross-encoder's best score of a cited passage, replaced by coverage where there is none; coverage: the share of "
+    "the question's terms in the cited passages and titles; names: the same of its names; kind: 0 where the answer "
+    "lacks the kind of thing asked for, such as a number; asserted: 1 where a chat model says that this answers the "
+    "question, 0 for quotes"
 )
 
 
@@ -34,6 +36,7 @@ class FitWeights:
     names: float
     kind: float
     answered: float = 0.0  # of its log odds
+    margin: float = 0.0  # of its log odds
     least: float = 0.45
 
 
@@ -43,6 +46,7 @@ ASSERTED_WEIGHT = 4.0
 # by `python -m evals.quote_fit`, docs/decisions/0031-confidence-of-quotes.md; with both models decision 75
 WITH_CROSS_ENCODER = FitWeights(-3.39, 0.34, 1.27, 1.32)
 WITH_BOTH_MODELS = FitWeights(-2.86, 0.22, 0.93, 1.71, answered=0.28, least=0.5)
+WITH_MARGIN = FitWeights(-4.85, 0.24, 0.12, 3.63, answered=0.35, margin=0.33, least=0.5)  # decision 111
 WITHOUT_CROSS_ENCODER = FitWeights(-3.98, 2.74, 1.39, 1.40)
 
 
@@ -55,11 +59,13 @@ def compute_confidence(
     quoted: bool,
     left_out: Sequence[Claim] = (),
     answered: float | None = None,
+    margin: float | None = None,
 ) -> Confidence:
     """Compute the confidence of an answer by CONFIDENCE_FORMULA, with its inputs rounded to four decimals.
 
     `cited` are the passages that the claims cite; `quoted` says that the claims are quotes; `left_out` are the
-    sentences of the draft that nothing supports; `answered` is what `score_answered` says of them.
+    sentences of the draft that nothing supports; `answered` is what `score_answered` says of them, and `margin` that
+    of the quotes' draft.
     Without claims the confidence is 0.
     """
     judged = (*claims, *left_out)
@@ -74,19 +80,29 @@ def compute_confidence(
         inputs["relevance"] = max(relevance)
     if answered is not None:
         inputs["answered"] = answered
+    if margin is not None:
+        inputs["margin"] = 1 / (1 + math.exp(-margin))
     inputs |= _compare_with_question(query_text, claims, cited)
     inputs["asserted"] = 0.0 if quoted else 1.0
-    value = inputs["certainty"] * inputs["support"] * compute_fit(inputs)
-    return Confidence(round(value, 4), {name: round(number, 4) for name, number in inputs.items()}, CONFIDENCE_FORMULA)
+    rounded = {name: round(number, 4) for name, number in inputs.items()}
+    return Confidence(_compute_value(inputs), rounded, CONFIDENCE_FORMULA)
 
 
 def explain_low_confidence(confidence: Confidence) -> str:
-    """Return why quotes of this confidence are no answer; "" where they are one."""
+    """Return why quotes of this confidence are no answer; "" where they are one, with or without their margin.
+
+    A margin alone refuses nothing: where several documents say the same in other words, right quotes have a small one.
+    """
     least = _choose_weights(confidence.inputs).least
-    if confidence.value >= least:
+    without_margin = {name: number for name, number in confidence.inputs.items() if name != "margin"}
+    reached = max(confidence.value, _compute_value(without_margin))
+    if reached >= least:
         return ""
-    reached = f"the quotes that were found reached {confidence.value:.2f} of {least:.2f}"
-    return f"{reached}, so no answer is given"
+    return f"the quotes that were found reached {reached:.2f} of {least:.2f}, so no answer is given"
+
+
+def _compute_value(inputs: Mapping[str, float]) -> float:
+    return round(inputs["certainty"] * inputs["support"] * compute_fit(inputs), 4)
 
 
 def _compare_with_question(query_text: str, claims: Sequence[Claim], cited: Sequence[Evidence]) -> dict[str, float]:
@@ -99,7 +115,8 @@ def compute_fit(inputs: Mapping[str, float], *, asserted_weight: float = ASSERTE
     weights, relevance = _choose_weights(inputs), inputs["coverage"]
     if "relevance" in inputs:
         relevance = compute_bounded_log_odds(inputs["relevance"])
-    score = weights.answered * compute_bounded_log_odds(inputs.get("answered", 0.5))
+    score = weights.margin * compute_bounded_log_odds(inputs.get("margin", 0.5))
+    score += weights.answered * compute_bounded_log_odds(inputs.get("answered", 0.5))
     score += weights.relevance * relevance + weights.names * inputs["names"] + weights.kind * inputs["kind"]
     return 1 / (1 + math.exp(-weights.intercept - score - asserted_weight * inputs["asserted"]))
 
@@ -107,7 +124,9 @@ def compute_fit(inputs: Mapping[str, float], *, asserted_weight: float = ASSERTE
 def _choose_weights(inputs: Mapping[str, float]) -> FitWeights:
     if "relevance" not in inputs:
         return WITHOUT_CROSS_ENCODER
-    return WITH_BOTH_MODELS if "answered" in inputs else WITH_CROSS_ENCODER
+    if "answered" not in inputs:
+        return WITH_CROSS_ENCODER
+    return WITH_MARGIN if "margin" in inputs else WITH_BOTH_MODELS
 
 
 def compute_bounded_log_odds(relevance: float) -> float:

@@ -49,13 +49,14 @@ class Draft:
     """An answer before verification; without sentences it is a refusal.
 
     `local` says that no chat model wrote it. `certainty`, 0..1, is read from its citations and wording. `screened` says
-    that a link, an image or HTML was taken out of it.
+    that a link, an image or HTML was taken out of it; `margin` is that of `SelectedAnswer`, of quotes alone.
     """
 
     sentences: tuple[DraftSentence, ...]
     local: bool
     certainty: float
     screened: bool = False
+    margin: float | None = None
 
 
 def pack_evidence(query_text: str, hits: Ranking, *, max_passages: int, max_tokens: int) -> tuple[Evidence, ...]:
@@ -152,7 +153,10 @@ async def draft_answer(
         raise make_invalid_completion_error("has no sentence that states something")
     evidence_ids = {passage.id for passage in evidence}
     certainty = 1.0 if reply.local else _compute_certainty(stated, evidence_ids)
-    return Draft(tuple(parsed), reply.local, certainty, bool(reply.removed))
+    margin = reply.fields.get("margin") if reply.local else None
+    return Draft(
+        tuple(parsed), reply.local, certainty, bool(reply.removed), margin if isinstance(margin, float) else None
+    )
 
 
 def drop_instruction_echoes(
@@ -175,11 +179,10 @@ async def extract_draft(
     Raises:
         Unavailable: there is no cross-encoder, or it did not answer.
     """
-    return _draft_from_quotes(
-        await extractive_answers.select_answer_sentences(
-            query_text, [prompts.encode_evidence(passage) for passage in evidence], reranker, least=least
-        )
+    selected = await extractive_answers.select_answer(
+        query_text, [prompts.encode_evidence(passage) for passage in evidence], reranker, least=least
     )
+    return replace(_draft_from_quotes(selected.sentences), margin=selected.margin)
 
 
 def extract_draft_by_shared_terms(query_text: str, evidence: Sequence[Evidence]) -> Draft:

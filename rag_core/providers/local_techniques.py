@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from rag_core.core.errors import Unavailable
 from rag_core.core.ports import Completion, Prompt, Reranker
 from rag_core.ingestion.enrichment import extract_keywords
-from rag_core.retrieval.extractive_answers import MIN_ANSWERABILITY, PromptPassage, select_answer_sentences
+from rag_core.retrieval.extractive_answers import MIN_ANSWERABILITY, PromptPassage, SelectedAnswer, select_answer
 from rag_core.text.intent import classify_intent
 from rag_core.text.stop_words import FEEDBACK_STOP_WORDS
 
@@ -25,7 +25,7 @@ FEEDBACK_WORD_PATTERN = re.compile(r"[^\W_](?:[\w./-]*[^\W_])?")  # keeps a code
 class LocalTechniques:
     """A stand-in for a chat model; `key_sentences` extracts the best sentences of a text.
 
-    A task without a local technique raises Unavailable. `least_answerability` is that of `select_answer_sentences`.
+    A task without a local technique raises Unavailable. `least_answerability` is that of `select_answer`.
     """
 
     name = "local techniques"
@@ -80,18 +80,20 @@ class LocalTechniques:
         return " ".join(self._key_sentences("\n\n".join(_passages_from_inputs(inputs)), SUMMARY_SENTENCES))
 
     async def _answer_as_json(self, inputs: Mapping[str, object]) -> str:
-        sentences = await self._select_sentences(inputs)
-        quotes = [{"text": text, "evidence": [id]} for text, id in sentences]
-        return json.dumps({"answerable": bool(quotes), "sentences": quotes})
+        selected = await self._select_answer(inputs)
+        quotes = [{"text": text, "evidence": [id]} for text, id in selected.sentences]
+        return json.dumps({"answerable": bool(quotes), "sentences": quotes, "margin": selected.margin})
 
     async def _answer_as_text(self, inputs: Mapping[str, object]) -> str:
         """Return the extractive answer as text, one paragraph per sentence; "" when no passage answers the question."""
-        sentences = await self._select_sentences(inputs)
-        return "\n\n".join(text for text, _ in sentences)  # paragraphs, because a table row ends without a full stop
+        selected = await self._select_answer(inputs)
+        return "\n\n".join(
+            text for text, _ in selected.sentences
+        )  # paragraphs, because a table row ends without a full stop
 
-    async def _select_sentences(self, inputs: Mapping[str, object]) -> list[tuple[str, str]]:
+    async def _select_answer(self, inputs: Mapping[str, object]) -> SelectedAnswer:
         question, passages = str(inputs["question"]), _mappings_from_inputs(inputs, "evidence")
-        return await select_answer_sentences(question, passages, self._reranker, least=self._least_answerability)
+        return await select_answer(question, passages, self._reranker, least=self._least_answerability)
 
 
 def expand_by_feedback(query_text: str, passages: Sequence[str], *, count: int) -> list[str]:

@@ -4,25 +4,21 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import groupby
 
 from rag_core.core.ports import EntailmentScorer, Reranker
 from rag_core.text.asked_negation import asks_for_what_is_not, says_what_is_not
 from rag_core.text.figures import remove_dates
 from rag_core.text.framing import is_framing
-from rag_core.text.layout import split_cells, split_into_parts
+from rag_core.text.layout import split_cells
 from rag_core.text.periods import FiscalCalendar, compute_period_share, read_fiscal_calendars, remove_periods
+from rag_core.text.quotable_sentences import LIST_ITEM_OR_TABLE_ROW, split_into_quotable_sentences
 from rag_core.text.terms import WORD_PATTERN, count_shared_terms, extract_terms
 
-LIST_ITEM_OR_TABLE_ROW = re.compile(r"^(?:[-*•▪◦●|]|\d{1,2}[.)]|\(?[a-z]\)|[^\n|]{1,80}[ \t]\|)\s")
-SENTENCE_END = re.compile(r"[.!?:;][\"'”’)\]]*$")
-STATED_VALUE = re.compile(r"^(?:[^\W\d_]\S*+\s++){2}.*\d", re.DOTALL)  # a title starts with its number, or is shorter
 ANAPHORIC_START = re.compile(  # words that refer to the sentence before
     r"(?:This|These|Those|That|It|They|Its|Their|Such|He|She|Both|Either|However|Therefore|Thus|Otherwise|Instead|"
     r"For (?:example|instance))\b"
 )
-FIELD = re.compile(r"[^\n:]{1,80}:[ \t]\S")  # of a record, as in "Hired: 2023-06-12"
-MAX_TITLE_CHARS = 70
 
 # sentences that the cross-encoder scores of the second passage, half as many of each one after it, all of the first:
 # a later one is chosen only if it scores far better (PASSAGE_RANK_PENALTY)
@@ -31,6 +27,7 @@ MAX_ANSWER_SENTENCES = 4  # the sentences that these depend on come besides
 MAX_LIST_ITEMS = 40  # of a list whose lead-in is chosen: a list that is cut is a wrong answer
 # log odds that a sentence loses for each passage before its own: passages are given best first
 PASSAGE_RANK_PENALTY = 3.0
+NEAR_DUPLICATE = 0.4  # share of two sentences' terms that both have, from which they may say the same: decision 111
 MAX_LOG_ODDS_GAP = 4.0  # a sentence with lower log odds than the best one's minus this is left out
 MIN_ANSWERABILITY = 0.3  # the least score times coverage of the question for an answer; below, a refusal
 OPEN_ANSWERABILITY = 0.0  # where a model compares question and quotes afterwards, which knows more than this product
@@ -53,6 +50,18 @@ class PassageSentence:
     page: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class SelectedAnswer:
+    """The sentences that answer a question, each with the id of its passage, in reading order.
+
+    `margin` is how far the best one's log odds are above those of another passage's best that says something else;
+    None without such a passage.
+    """
+
+    sentences: list[tuple[str, str]]
+    margin: float | None = None
+
+
 def get_least_answerability(scorer: EntailmentScorer | None) -> float:
     """Return the least answerability of quotes: none where a model compares them and the question later."""
     return MIN_ANSWERABILITY if scorer is None else OPEN_ANSWERABILITY
@@ -61,9 +70,16 @@ def get_least_answerability(scorer: EntailmentScorer | None) -> float:
 async def select_answer_sentences(
     query_text: str, passages: Sequence[PromptPassage], reranker: Reranker, *, least: float = MIN_ANSWERABILITY
 ) -> list[tuple[str, str]]:
-    """Choose the sentences that answer the question, by cross-encoder, each with the id of its passage.
+    """Return the sentences of `select_answer` alone. Raises as it does."""
+    return (await select_answer(query_text, passages, reranker, least=least)).sentences
 
-    They are in reading order; none when the passages do not answer the question, by an answerability of `least`.
+
+async def select_answer(
+    query_text: str, passages: Sequence[PromptPassage], reranker: Reranker, *, least: float = MIN_ANSWERABILITY
+) -> SelectedAnswer:
+    """Choose the sentences that answer the question, by cross-encoder.
+
+    None when the passages do not answer the question, by an answerability of `least`.
 
     Raises:
         Unavailable: there is no cross-encoder, or it did not answer.
@@ -96,7 +112,7 @@ def select_answer_sentences_by_shared_terms(
     """
     query_terms, candidates = extract_terms(query_text), _split_passages_into_sentences(passages)
     scores = [len(query_terms & extract_terms(candidate.text)) / max(1, len(query_terms)) for candidate in candidates]
-    return _choose_answer_sentences(query_text, passages, candidates, scores, MIN_ANSWERABILITY)
+    return _choose_answer_sentences(query_text, passages, candidates, scores, MIN_ANSWERABILITY).sentences
 
 
 def _select_sentences_to_read(query_text: str, candidates: Sequence[PassageSentence]) -> list[int]:
@@ -118,14 +134,14 @@ def _choose_answer_sentences(
     candidates: Sequence[PassageSentence],
     scores: Sequence[float],
     least: float,
-) -> list[tuple[str, str]]:
+) -> SelectedAnswer:
     named_rows = _find_named_rows(query_text, candidates)
     scores = [0.0 if named_rows.get(n) == [] else score for n, score in enumerate(scores)]
     if asks_for_what_is_not(query_text):
         denials = _find_denials(candidates)
         scores = [score if n in denials else 0.0 for n, score in enumerate(scores)]
     if not candidates or _compute_answerability(query_text, passages, candidates, scores) < least:
-        return []
+        return SelectedAnswer([])
     odds = [
         to_log_odds(score) - PASSAGE_RANK_PENALTY * candidate.passage_index
         for score, candidate in zip(scores, candidates, strict=True)
@@ -141,7 +157,26 @@ def _choose_answer_sentences(
     )
     passage_order = list(dict.fromkeys(candidates[n].passage_index for n in included))
     ordered = sorted(included, key=lambda n: (passage_order.index(candidates[n].passage_index), n))
-    return [(candidates[n].text, str(passages[candidates[n].passage_index]["id"])) for n in ordered]
+    sentences = [(candidates[n].text, str(passages[candidates[n].passage_index]["id"])) for n in ordered]
+    return SelectedAnswer(sentences, _compute_margin(odds.index(max(odds)), candidates, scores))
+
+
+def _compute_margin(best: int, candidates: Sequence[PassageSentence], scores: Sequence[float]) -> float | None:
+    """Return the log odds of the best sentence less those of the best other one of another passage; None without one.
+
+    A sentence that says nearly the same is no other one: documents repeat each other.
+    """
+    own, terms = candidates[best], extract_terms(candidates[best].text)
+    others = [
+        score
+        for score, one in zip(scores, candidates, strict=True)
+        if score and one.passage_index != own.passage_index and not _is_near_duplicate(terms, extract_terms(one.text))
+    ]
+    return to_log_odds(scores[best]) - to_log_odds(max(others)) if others else None
+
+
+def _is_near_duplicate(terms: frozenset[str], others: frozenset[str]) -> bool:
+    return len(terms & others) >= NEAR_DUPLICATE * max(1, len(terms | others))
 
 
 def _compute_answerability(
@@ -340,42 +375,10 @@ def _split_passages_into_sentences(passages: Sequence[PromptPassage]) -> list[Pa
     return [
         PassageSentence(n, " ".join(part.split()), str(passage["title"]), *_get_place(passage))
         for n, passage in enumerate(passages)
-        for part in _split_into_statements(str(passage["text"]))
+        for part in split_into_quotable_sentences(str(passage["text"]))
     ]
 
 
 def _get_place(passage: PromptPassage) -> tuple[str, int]:
     page = passage.get("page")
     return str(passage["section"]).rpartition(" > ")[2], page if isinstance(page, int) else 0
-
-
-def _split_into_statements(text: str) -> list[str]:
-    """Split a text into its sentences and list items; one that has none, such as a table row, stays whole."""
-    shown = (part.text for part in split_into_parts(text) if part.kind != "rule")
-    return [words for part in shown if _is_statement(words := _strip_titles(part))] or [text]
-
-
-def _strip_titles(sentence: str) -> str:
-    """Remove the titles on lines of their own above a sentence.
-
-    A title is a short line without an end mark that leaves room for the next word, which starts with a capital. The
-    first fields of a record, as in "Name: Acme", are no titles: its last line says nothing without them.
-    """
-    lines = sentence.split("\n")
-    if len(lines) > 1 and all(map(FIELD.match, lines)):
-        return sentence
-    width = max(map(len, lines))
-    for line, below in pairwise(sentence.split("\n")):
-        wrapped = len(line) + len(below.split(" ")[0]) >= width
-        if wrapped or len(line) > MAX_TITLE_CHARS or SENTENCE_END.search(line) or not below[:1].isupper():
-            break
-        lines.pop(0)
-    return "\n".join(lines)
-
-
-def _is_statement(part: str) -> bool:
-    """Return whether a part is a sentence, an item or a value with its subject, not a title or a cut-off rest."""
-    return bool(
-        LIST_ITEM_OR_TABLE_ROW.match(part)
-        or ((SENTENCE_END.search(part) or STATED_VALUE.match(part)) and not part[:1].islower())
-    )

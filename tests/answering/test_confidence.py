@@ -8,9 +8,10 @@ from rag_core.answering.confidence import (
     WITH_CROSS_ENCODER,
     compute_confidence,
     compute_coverage,
+    explain_low_confidence,
     find_missing_words,
 )
-from rag_core.core.model import Chunk, Citation, Claim, Evidence, Hit, Judgement
+from rag_core.core.model import Chunk, Citation, Claim, Confidence, Evidence, Hit, Judgement
 
 PASSAGE = "Honda brakes squeal when dust gets between pad and disc."
 
@@ -89,6 +90,30 @@ def test_quotes_are_trusted_less_without_the_name_or_the_kind_of_thing_that_was_
     assert trust("Do Volvo brakes squeal?", cited) < whole
     assert trust("How many Honda brakes squeal?", cited) < WITH_CROSS_ENCODER.least
     assert trust("Do Honda brakes squeal?", evidence(relevance=0.01)) < WITH_CROSS_ENCODER.least
+
+
+def compute_with_margin(margin: float | None, *, relevance: float = 0.9, answered: float = 0.6) -> Confidence:
+    cited, asked = evidence(relevance=relevance), "Do Honda brakes squeal?"
+    return compute_confidence(asked, 1.0, [claim(0.98)], cited, quoted=True, answered=answered, margin=margin)
+
+
+def test_a_quote_is_trusted_more_the_further_it_is_above_the_best_sentence_of_another_passage() -> None:
+    level, above = compute_with_margin(0.0), compute_with_margin(4.0)
+    assert level.value < above.value - 0.2
+    assert level.inputs["margin"] == 0.5
+    assert "margin" not in compute_with_margin(None).inputs
+
+
+def test_a_margin_gives_an_answer_and_refuses_none() -> None:
+    """Where documents say the same in other words, the right quote has a small margin; its confidence is lower."""
+    small, without = compute_with_margin(-3.0), compute_with_margin(None)
+    assert small.value < 0.5 < without.value
+    assert not explain_low_confidence(small)
+    refusals = [
+        explain_low_confidence(compute_with_margin(margin, relevance=0.3, answered=0.3)) for margin in (None, 0.0, 8.0)
+    ]
+    reached = "the quotes that were found reached 0.34 of 0.50, so no answer is given"
+    assert refusals == [reached, reached, ""]
 
 
 @pytest.mark.parametrize("quoted", [True, False])

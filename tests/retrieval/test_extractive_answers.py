@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from rag_core.retrieval.extractive_answers import READ_SENTENCES, select_answer_sentences
+from rag_core.retrieval.extractive_answers import READ_SENTENCES, select_answer, select_answer_sentences
 from tests import local
 from tests.fakes import OverlapReranker
 
@@ -164,3 +164,22 @@ async def test_without_a_denial_a_question_for_what_is_not_has_no_answer() -> No
     text = "The allowance pays for travel to customers. Train tickets are covered in full."
     passages = [{"id": "e1", "title": "Travel allowance", "section": "", "text": text}]
     assert await select_answer_sentences("What does the allowance not cover?", passages, local.reranker()) == []
+
+
+async def test_the_margin_is_over_the_best_sentence_of_another_passage_that_says_something_else() -> None:
+    """Of one passage there is none; nor is a passage another that says the same in nearly the same words."""
+
+    async def find_margin(*texts: str) -> float | None:
+        passages = [{"id": f"e{n}", "title": "Manual", "section": "", "text": text} for n, text in enumerate(texts)]
+        selected = await select_answer("When does the gearbox overheat?", passages, OverlapReranker())
+        assert selected.sentences
+        return selected.margin
+
+    answer, repeated = "The gearbox overheats at 140 degrees.", "At 140 degrees the old gearbox overheats."
+    assert await find_margin(answer) is None
+    assert await find_margin(answer, repeated) is None
+    other = "The gearbox whines in reverse."
+    margin = await find_margin(answer, other)
+    assert margin is not None
+    assert margin > 0.5
+    assert margin == await find_margin(answer, repeated, other)

@@ -96,8 +96,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path)
     chosen = parser.parse_args()
-    for name in ("WITH_BOTH_MODELS", "WITH_MARGIN"):  # every question is answered
-        setattr(confidence, name, replace(getattr(confidence, name), least=0.0))
+    confidence.WITH_BOTH_MODELS = replace(confidence.WITH_BOTH_MODELS, least=0.0)  # every question is answered
     extractive_answers.MIN_ANSWERABILITY = extractive_answers.OPEN_ANSWERABILITY = 0.0
     for name in ("find_unmet_conditions", "find_unknown_names"):
         setattr(answer, name, lambda *_: ())

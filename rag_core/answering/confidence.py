@@ -29,7 +29,10 @@ CONFIDENCE_FORMULA = (
 
 @dataclass(frozen=True, slots=True)
 class FitWeights:
-    """A logistic regression: its intercept, and the weight of each input; quotes below `least` are no answer."""
+    """A logistic regression: its intercept, and the weight of each input; quotes below `least` are no answer.
+
+    `least` is compared with a confidence without `margin`.
+    """
 
     intercept: float
     relevance: float  # of the log odds of the relevance, or of the coverage itself
@@ -46,7 +49,7 @@ ASSERTED_WEIGHT = 4.0
 # by `python -m evals.quote_fit`, docs/decisions/0031-confidence-of-quotes.md; with both models decision 75
 WITH_CROSS_ENCODER = FitWeights(-3.39, 0.34, 1.27, 1.32)
 WITH_BOTH_MODELS = FitWeights(-2.86, 0.22, 0.93, 1.71, answered=0.28, least=0.5)
-WITH_MARGIN = FitWeights(-4.85, 0.24, 0.12, 3.63, answered=0.35, margin=0.33, least=0.5)  # decision 111
+WITH_MARGIN = FitWeights(-4.85, 0.24, 0.12, 3.63, answered=0.35, margin=0.33)  # decision 111
 WITHOUT_CROSS_ENCODER = FitWeights(-3.98, 2.74, 1.39, 1.40)
 
 
@@ -89,13 +92,13 @@ def compute_confidence(
 
 
 def explain_low_confidence(confidence: Confidence) -> str:
-    """Return why quotes of this confidence are no answer; "" where they are one, with or without their margin.
+    """Return why quotes of this confidence are no answer; "" where they are one, whatever their margin.
 
-    A margin alone refuses nothing: where several documents say the same in other words, right quotes have a small one.
+    Where several documents say the same in other words, right quotes have a small margin; and quotes with a large one
+    may answer another question.
     """
-    least = _choose_weights(confidence.inputs).least
-    without_margin = {name: number for name, number in confidence.inputs.items() if name != "margin"}
-    reached = max(confidence.value, _compute_value(without_margin))
+    weighed = {name: number for name, number in confidence.inputs.items() if name != "margin"}
+    least, reached = _choose_weights(weighed).least, _compute_value(weighed)
     if reached >= least:
         return ""
     return f"the quotes that were found reached {reached:.2f} of {least:.2f}, so no answer is given"

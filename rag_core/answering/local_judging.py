@@ -34,6 +34,7 @@ SMALL_MODEL = "local entailment model"
 PARAPHRASED_SUPPORT = 0.87  # 93 of 107 that passed were true, of claims made to deceive: decision 47
 # of the small model, from which it decides: docs/decisions/0075-a-small-entailment-model.md
 MIN_SUPPORT = 0.94
+MIN_CONFIRMING_SUPPORT = 0.8  # of a claim that is nearly aligned: two techniques of different kind agree
 MIN_CONTRADICTION = 0.8
 NO_PASSAGE_REASONS = ("not stated: no passage has these words",)  # what the facts alone can say of an unrelated claim
 LANGUAGE_REASONS = ("language: in another language than the passages, so not judged",)
@@ -141,7 +142,7 @@ def _decide_by_model(claim: Claim, examined: ExaminedClaim, context: str) -> _Ju
     scored = list(zip(examined.passages, examined.scores, strict=True))
     passage, scores = max(scored, key=lambda one: one[1].support)
     is_exchanged = examined.nearest and find_exchange(examined.nearest.alignment)  # which the model often misses
-    if scores.support >= MIN_SUPPORT and not is_exchanged:
+    if scores.support >= _choose_least_support(claim, examined.nearest) and not is_exchanged:
         number = examined.passages.index(passage)
         found = Judgement("supported", scores.support, number, passage.quote, judge=SMALL_MODEL)
         return overrule_by_facts(claim.statement, examined.passages, found, context), passage
@@ -149,6 +150,12 @@ def _decide_by_model(claim: Claim, examined: ExaminedClaim, context: str) -> _Ju
     if denied.contradiction >= MIN_CONTRADICTION:
         return Judgement("contradicted", scores.support, None, passage.quote, (), SMALL_MODEL), passage
     return None
+
+
+def _choose_least_support(claim: Claim, nearest: NearestStatement | None) -> float:
+    """Return the probability of the small model from which it supports a claim: less where the words nearly do."""
+    is_near = nearest and _is_sentence_alone(claim) and nearest.is_nearly_paraphrased
+    return MIN_CONFIRMING_SUPPORT if is_near else MIN_SUPPORT
 
 
 def _leave_open(claim: Claim, evidence: Sequence[Evidence], examined: ExaminedClaim) -> _Judged:

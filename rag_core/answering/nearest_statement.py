@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from rag_core.answering.alignment import SIMILAR, Alignment, align_words, locate_words
+from rag_core.answering.alignment import SIMILAR, SYNONYM, Alignment, align_words, locate_words
 from rag_core.answering.citations import ClaimPassage, rank_passages_by_shared_terms
 from rag_core.answering.clauses import find_clause_conflicts, find_record_starts, select_confirmed
 from rag_core.answering.facts.comparison import find_fact_conflicts, read_words
@@ -26,6 +26,9 @@ from rag_core.text.stop_words import parse_word_list
 WORD_PENALTY = 0.0015  # for each word of a passage: of two equally near ones the shorter
 PAIR_PENALTY = 0.06  # for two sentences: one of which both opposites are words is no contradiction of either
 MIN_PARAPHRASE_STRENGTH = SIMILAR  # of every content word
+# of a claim that a model must find supported, too (decision 111): the mean and the least strength of its words
+MIN_NEARLY_PARAPHRASED, MIN_NEARLY_PARAPHRASED_WORD = 0.9, 0.5
+OPEN_DIFFERENCES = frozenset(["left out", "clause", "number"])  # of which words alone do not tell whether they matter
 # the mean strength of the other content words from which a fact of this kind that differs contradicts a claim
 MIN_CONFLICT_STRENGTH: Mapping[FactKind, float] = {
     "number": 0.9,
@@ -66,6 +69,32 @@ class NearestStatement:
     def is_paraphrased(self) -> bool:
         """Whether the claim says nothing but what the passage says, as far as words tell; facts are not compared."""
         return self.alignment.weakest >= MIN_PARAPHRASE_STRENGTH and not any(find_differences(self.alignment))
+
+    @property
+    def is_nearly_paraphrased(self) -> bool:
+        """Whether nothing but other words, or words that are left out, keeps the claim from being a paraphrase.
+
+        A name has no other words, and the same words in another clause may be said of something else.
+        """
+        claim, strengths = self.alignment.claim, self.alignment.strengths
+        reworded = [claim[n].raw for n, strength in strengths.items() if strength < SYNONYM]
+        differences = list(find_differences(self.alignment))
+        return (
+            self.alignment.mean >= MIN_NEARLY_PARAPHRASED
+            and self.alignment.weakest >= MIN_NEARLY_PARAPHRASED_WORD
+            and all(_is_open_difference(reason) for reason in differences)
+            and not any(_is_name(word, is_first=word == claim[0].raw) for word in reworded)
+            and (bool(reworded) or not any(reason.startswith("clause:") for reason in differences))
+        )
+
+
+def _is_open_difference(reason: str) -> bool:
+    """Return whether a difference may be harmless: it has no other fact in its place."""
+    return reason.partition(":")[0] in OPEN_DIFFERENCES and "(the passage:" not in reason
+
+
+def _is_name(word: str, *, is_first: bool) -> bool:
+    return word.isupper() or (word[:1].isupper() and not is_first)
 
 
 async def find_nearest_statement(

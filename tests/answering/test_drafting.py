@@ -18,7 +18,7 @@ from rag_core.answering.drafting import (
 from rag_core.answering.statements import read_statements
 from rag_core.core.errors import Unavailable
 from rag_core.core.model import Evidence, Hit
-from rag_core.retrieval import extractive_answers
+from rag_core.text import quotable_sentences
 from rag_core.text.tokens import count_tokens
 from tests.fakes import Down, OverlapReranker, ScriptedLLM, chunk, hit
 
@@ -218,7 +218,7 @@ def test_claims_stand_where_they_say_in_the_text_also_after_some_are_left_out() 
 
 
 def test_a_numbered_line_is_an_item_of_a_list() -> None:
-    assert extractive_answers.LIST_ITEM_OR_TABLE_ROW.match("3. Drain it")
+    assert quotable_sentences.LIST_ITEM_OR_TABLE_ROW.match("3. Drain it")
 
 
 def test_of_the_best_passage_at_least_the_beginning_is_evidence() -> None:
@@ -234,6 +234,6 @@ def test_of_the_best_passage_at_least_the_beginning_is_evidence() -> None:
 def test_looking_for_a_value_takes_time_that_grows_with_the_text_only() -> None:
     """C11 (RELIABILITY): a passage of many words without a figure took seconds."""
     began = time.process_time()
-    assert extractive_answers.STATED_VALUE.match("ab " * 40_000) is None
+    assert quotable_sentences.STATED_VALUE.match("ab " * 40_000) is None
     assert time.process_time() - began < 1
-    assert extractive_answers.STATED_VALUE.match("Resistance of solenoid A, 11 to 15 ohms")
+    assert quotable_sentences.STATED_VALUE.match("Resistance of solenoid A, 11 to 15 ohms")

@@ -56,6 +56,14 @@ async def test_it_is_not_supported_where_the_model_is_not_sure_or_there_is_none(
     assert "verified" not in [claim.verdict for claim in found]
 
 
+async def test_less_certainty_supports_a_claim_whose_words_nearly_do() -> None:
+    """A number of the passage that it leaves out is no other one; "all" is not in the passage, however near it is."""
+    near = [await judge("To the island the ferry takes 50 minutes.", scorer) for scorer in (Scorer(0.85), Scorer(0.6))]
+    assert [claim.verdict for claim in near] == ["verified", "partial"]
+    others = ("All dogs travel below deck.", "To the island the ferry takes 12 minutes.", OWN_WORDS)
+    assert "verified" not in [(await judge(text, Scorer(0.85))).verdict for text in others]
+
+
 @pytest.mark.parametrize("changed", ["A reservation for a car costs 15 euros.", "The island is reached in 40 minutes."])
 async def test_no_certainty_of_the_model_supports_another_number(changed: str) -> None:
     claim = await judge(changed, Scorer(0.999))

@@ -73,4 +73,11 @@ def make_telemetry_starter(get_settings: Callable[[], settings.Settings]) -> Cal
     return start
 
 
-app = build_app(cache(settings.load_settings), public_query=settings.is_public_query_enabled())
+def load_host_settings() -> settings.Settings:
+    """Load the settings of the host, and log the variables that look like one and are none."""
+    for sentence in settings.list_misnamed_settings():
+        logger.warning("%s", sentence)
+    return settings.load_settings()
+
+
+app = build_app(cache(load_host_settings), public_query=settings.is_public_query_enabled())

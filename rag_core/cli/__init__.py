@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rag_core.cli.json_output import print_refusal
 from rag_core.cli.parser import build_parser
 from rag_core.core.errors import InvalidRequest, Misconfigured, RagError, describe_os_error
+from rag_core.core.settings import list_misnamed_settings
 
 _EXTRAS = {"pytrec_eval": "eval", "matplotlib": "eval"}  # that bring a module; most come with `local`
 __all__ = ["build_parser", "main"]
@@ -19,6 +20,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     HTTP API; 3: stopped at the budget.
     """
     chosen = build_parser().parse_args(arguments)
+    for sentence in list_misnamed_settings():
+        print(f"Note: {sentence}", file=sys.stderr)
     try:
         code: int = chosen.command(chosen)
         sys.stdout.flush()

@@ -23,6 +23,7 @@ from rag_core.composition.choices import (
     ProviderChoice,
     choose_chat_provider,
     choose_judge,
+    describe_admission_to_workflows,
     list_adapter_choices,
     list_ineffective_settings,
     list_previews_in_use,
@@ -35,7 +36,7 @@ from rag_core.core.hosted_models import find_hosted_model
 from rag_core.core.kit import Kit
 from rag_core.core.model import QueryVariant, Scope
 from rag_core.core.ports import ClaimToJudge, Embedder, Judge, StoreDescription
-from rag_core.core.settings import DEFAULT_SETTINGS, SECRET_FIELDS, Settings
+from rag_core.core.settings import DEFAULT_SETTINGS, SECRET_FIELDS, Settings, list_misnamed_settings
 from rag_core.prompts import AVAILABILITY_PROMPT
 from rag_core.prompts.completions import complete_text
 from rag_core.stores.embedded import current_index
@@ -160,7 +161,11 @@ def _list_settings(settings: Settings) -> Iterator[Finding]:
         value = getattr(settings, field.name)
         if field.name in PROCESS_SETTINGS or value != getattr(DEFAULT_SETTINGS, field.name):
             yield Finding("ok", field.name, "set" if field.name in SECRET_FIELDS else str(value))
-    yield from (Finding("missing", "no effect", reason) for reason in list_ineffective_settings(settings))
+    without_effect = (*list_ineffective_settings(settings), *list_misnamed_settings())
+    yield from (Finding("missing", "no effect", reason) for reason in without_effect)
+    is_closed_to_all = settings.workflow_claim and not settings.trust_principal
+    admission = describe_admission_to_workflows(settings)
+    yield Finding("missing" if is_closed_to_all else "ok", "workflows", admission)
 
 
 def _list_preview_findings(settings: Settings) -> Iterator[Finding]:

@@ -169,6 +169,15 @@ def list_ineffective_settings(settings: Settings) -> Iterator[str]:
         yield "RAG_LLM_PROVIDER has no effect: RAG_CHAT_PROVIDER and RAG_EMBEDDING_PROVIDER are set"
 
 
+def describe_admission_to_workflows(settings: Settings) -> str:
+    """Say which workflows a caller over HTTP may name: this decides whether tenants are apart."""
+    if settings.workflow_claim and settings.trust_principal:
+        return f"a caller may name those of the claim {settings.workflow_claim}; one without it gets 404"
+    if settings.workflow_claim:
+        return "every caller gets 404: RAG_WORKFLOW_CLAIM is set, but WEBSITE_AUTH_ENABLED is not true"
+    return "every caller may name every workflow: RAG_WORKFLOW_CLAIM is not set"
+
+
 def _choose_store(settings: Settings) -> AdapterChoice:
     """Return the choice of the chunk store."""
     if settings.azure_search_endpoint:

@@ -1,12 +1,13 @@
 """The settings of the service; the only module that reads the environment."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
 from rag_core.core.hosted_models import AZURE_API_VERSION, DEFAULT_CHAT_MODEL, DEFAULT_EMBEDDING_MODEL
+from rag_core.core.setting_names import list_unknown_settings
 from rag_core.core.setting_readers import (
     SettingReader,
     make_choice_reader,
@@ -34,6 +35,7 @@ COMPRESSIONS = ("none", "scalar", "binary")
 JUDGES = ("auto", "chat", "entailment", "local")
 MODEL_PROVIDERS = ("auto", "azure", "openai", "openai-large", "gemini", "ollama", "local")
 DEFAULT_EXPANDED_QUERIES = 2  # as in the preset "advanced"
+PUBLIC_QUERY = "RAG_PUBLIC_QUERY"
 QUEUE_STORAGE = "AzureWebJobsStorage"  # named by the Functions host
 # "UseDevelopmentStorage=true" in full, which the SDKs for Python do not know; the key is public
 AZURITE_CONNECTION_STRING = (
@@ -226,9 +228,15 @@ def list_given_settings() -> tuple[Mapping[str, str], tuple[str, ...]]:
     return shown, tuple(name for name, is_shown in given.items() if not is_shown)
 
 
+def list_misnamed_settings() -> Iterator[str]:
+    """Yield a sentence for each variable of the environment that looks like a setting and is none."""
+    names = (name for name, text in os.environ.items() if text)
+    return list_unknown_settings(names, [PUBLIC_QUERY, *(declared.metadata["name"] for declared in fields(Settings))])
+
+
 def is_public_query_enabled() -> bool:
     """Return whether anyone may query proposals; needed before `load_settings`, when routes are registered."""
-    return os.environ.get("RAG_PUBLIC_QUERY") == "1"
+    return os.environ.get(PUBLIC_QUERY) == "1"
 
 
 def _find_queue_storage(texts: Mapping[str, str]) -> str | None:

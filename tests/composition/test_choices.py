@@ -9,6 +9,7 @@ from rag_core.composition.choices import (
     ProviderChoice,
     choose_chat_provider,
     choose_judge,
+    describe_admission_to_workflows,
     list_adapter_choices,
     list_ineffective_settings,
 )
@@ -255,3 +256,16 @@ def test_a_preview_feature_needs_a_version_that_has_it() -> None:
         settings.load_settings({"AZURE_SEARCH_PREVIEW": "2026-04-01"})
     unused = settings.load_settings(asked | {"AZURE_SEARCH_PREVIEW": "2026-08-01-Preview"})
     assert any("AZURE_SEARCH_PREVIEW has no effect" in said for said in list_ineffective_settings(unused))
+
+
+@pytest.mark.parametrize(
+    ("environment", "said"),
+    [
+        ({}, "every caller may name every workflow: RAG_WORKFLOW_CLAIM is not set"),
+        ({"RAG_WORKFLOW_CLAIM": "roles"}, "every caller gets 404: RAG_WORKFLOW_CLAIM is set"),
+        ({"RAG_WORKFLOW_CLAIM": "roles", "WEBSITE_AUTH_ENABLED": "yes"}, "WEBSITE_AUTH_ENABLED is not true"),
+        ({"RAG_WORKFLOW_CLAIM": "roles", "WEBSITE_AUTH_ENABLED": "true"}, "those of the claim roles"),
+    ],
+)
+def test_who_may_name_which_workflow_is_said(environment: dict[str, str], said: str) -> None:
+    assert said in describe_admission_to_workflows(settings.load_settings(environment))

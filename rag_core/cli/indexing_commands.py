@@ -43,7 +43,7 @@ async def run_index_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     progress = IndexingProgress(list(files_by_path), sys.stderr if arguments.json else sys.stdout)
     budgeted = progress.watch_embedding(budgeted)
     enrichment_usd = 0.0 if rehearsal else await enrichment_consent.ask_for_enrichment(arguments, rag, files_by_path)
-    is_quiet = arguments.json or (not progress.bar.disable and rehearsal is None)
+    is_quiet = rehearsal is not None or not progress.bar.disable  # a plan has indexed nothing: it says what it would
     try:
         with progress.bar:
             for path, is_named in files_by_path.items():
@@ -61,14 +61,17 @@ async def run_index_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     except asyncio.CancelledError:  # Ctrl-C
         print(indexing_output.format_interruption(progress), file=sys.stderr)
         raise
+    gone = await input_files.list_gone_documents(arguments.paths, rag, scope)
     if arguments.json:
         plan = rehearsal.build_plan() if rehearsal else None
-        print_json({"files": progress.outcomes, "plan": plan, "stopped": stopped, **format_run(indexing_run)})
+        facts = {"files": progress.outcomes, "gone": [document.id for document in gone], "plan": plan}
+        print_json({**facts, "stopped": stopped, **format_run(indexing_run)})
         return _give_exit_code(stopped, progress.counts["refused"])
     if rehearsal:
         indexing_output.print_indexing_plan(rehearsal.build_plan())
     else:
         print(", ".join(f"{count} {verdict}" for verdict, count in progress.counts.items()))
+    indexing_output.print_gone_documents(gone)
     terminal_output.print_run(indexing_run)
     return _report_end(stopped, progress.counts["refused"])
 

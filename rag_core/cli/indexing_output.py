@@ -1,5 +1,6 @@
 """The output of commands that index: the outcome of each file, the plan, the price and the totals."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.progress import Progress
@@ -8,11 +9,13 @@ from rag_core.answering.citation_styles import to_printable_line
 from rag_core.cli.indexing_progress import IndexingProgress
 from rag_core.cli.input_files import FileOutcome
 from rag_core.cli.terminal_layout import format_count, join_source_parts
+from rag_core.core.model import Document
 from rag_core.core.run import Run
 from rag_core.ingestion.model_enrichment import EnrichmentEstimate
 from rag_core.ingestion.plan import IndexingPlan, Tariff, format_usd
 from rag_core.proposals.ingest import IngestionReport
 
+MAX_LISTED_GONE = 20  # files that are no longer there
 MAX_LISTED_PROPOSALS = 20  # names of skipped proposals that are shown
 
 
@@ -32,6 +35,15 @@ def print_file_warnings(path: Path, run: Run, bar: Progress) -> None:
 def _print_file_line(bar: Progress, label: str, path: Path, text: str) -> None:
     line = f"{label:<9} {path}: {to_printable_line(text)}"
     bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def print_gone_documents(documents: Sequence[Document]) -> None:
+    """Print the documents whose file is no longer in its folder: they still answer until they are deleted."""
+    for document in documents[:MAX_LISTED_GONE]:
+        source = to_printable_line(document.source or "")
+        print(f"gone      {source}: its document is kept: rag delete {document.id}")
+    if len(documents) > MAX_LISTED_GONE:
+        print(f"gone      {len(documents) - MAX_LISTED_GONE} more; rag documents lists all")
 
 
 def format_interruption(progress: IndexingProgress) -> str:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from rag_core.cli.terminal_layout import format_count
 from rag_core.core.errors import InvalidRequest, NotFound, TooLarge, UnreadableDocument, UnsupportedDocument
-from rag_core.core.model import IndexingResult, Scope
+from rag_core.core.model import Document, IndexingResult, Scope
 from rag_core.core.run import Run
 from rag_core.ingestion.upload import upload_from_file
 from rag_core.rag import RAG
@@ -55,11 +55,26 @@ async def index_file(
         return _outcome_from_indexing(path, await rag.index(upload, scope=scope, run=run))
     except UnsupportedDocument as error:
         return FileOutcome(path, "refused" if is_named else "skipped", error.message)
+    except NotFound:  # a document that the command may not see, as one of a signed-in user
+        return FileOutcome(path, "refused", "a document that belongs to a user, not to the workflow, has its id")
     except (InvalidRequest, TooLarge, UnreadableDocument) as error:
         is_skipped = error.code == "no_text_found" and not is_named
         return FileOutcome(path, "skipped" if is_skipped else "refused", error.message)
     except OSError as error:
         return FileOutcome(path, "refused", error.strerror or type(error).__name__)
+
+
+async def list_gone_documents(patterns: Sequence[str], rag: RAG, scope: Scope) -> list[Document]:
+    """Return the documents whose file was in one of the named folders and is there no more: they are still found."""
+    folders = [path.resolve() for path in map(Path, patterns) if path.is_dir()]
+    if not folders:
+        return []
+    documents = (await rag.documents(scope=scope)).documents
+    return [document for document in documents if _was_in_folder(Path(document.source), folders)]
+
+
+def _was_in_folder(path: Path, folders: Sequence[Path]) -> bool:
+    return any(path.is_relative_to(folder) for folder in folders) and not path.exists()
 
 
 def _match_file_pattern(pattern: str) -> list[Path]:

@@ -1,11 +1,13 @@
 """The `rag` command, as a user types it: real parts, a folder of its own."""
 
+import asyncio
 import io
 import json
 import socket
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -17,7 +19,11 @@ import pytest
 from rag_core.cli import doctor, main
 from rag_core.cli.terminal_layout import join_source_parts
 from rag_core.core.errors import InvalidRequest
+from rag_core.core.model import Scope
+from rag_core.core.settings import load_settings
+from rag_core.ingestion.upload import Upload
 from rag_core.rag import RAG
+from rag_core.rag import open as open_rag
 from rag_core.replies import AnswerReply
 from tests.entailment import write_entailment_model
 from tests.ingestion.pictures import draw_page, save_pages
@@ -83,6 +89,63 @@ def test_a_picture_without_text_is_skipped_in_a_folder_and_is_no_failure(
     assert main([*arguments, str(icon)]) == 1
     (folder / "broken.png").write_bytes(icon.read_bytes()[:60])
     assert main([*arguments, str(folder)]) == 1
+
+
+def test_a_plan_does_not_say_that_a_file_was_indexed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder := tmp_path / "documents").mkdir()
+    (folder / "good.txt").write_text("The valve body is at the bottom of the case.")
+    (folder / "empty.txt").write_text("")
+    assert main(["index", "--plan", "--data", str(tmp_path / "data"), str(folder)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[:2]] == ["refused", "add"]
+    assert lines[2] == "1 to add, 0 to update, 0 to skip, 0 to delete"
+
+
+def test_index_names_the_documents_whose_file_is_no_longer_in_the_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They are kept, since the folder may be read from elsewhere; a file outside of the folder is not missed."""
+    (folder := tmp_path / "documents").mkdir()
+    for path in (folder / "kept.txt", folder / "gone.txt", tmp_path / "outside.txt"):
+        path.write_text(f"The valve body of {path.stem} is at the bottom of the case.")
+    here = ["--data", str(tmp_path / "data")]
+    assert main(["index", *here, str(folder), str(tmp_path / "outside.txt")]) == 0
+    assert "gone " not in capsys.readouterr().out
+    (folder / "gone.txt").unlink()
+    (tmp_path / "outside.txt").unlink()
+    for more in ([], ["--plan"]):
+        assert main(["index", *here, *more, str(folder)]) == 0
+        lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("gone ")]
+        assert [line.split(": ")[0] for line in lines] == [f"gone      {folder}/gone.txt"]
+    assert main(["index", *here, "--json", str(folder)]) == 0
+    advice = lines[0].rpartition(": ")[2]
+    assert [f"rag delete {one}" for one in json.loads(capsys.readouterr().out)["gone"]] == [advice]
+    assert main([*advice.split()[1:], *here]) == 0
+    capsys.readouterr()
+    assert main(["index", *here, str(folder)]) == 0
+    assert "gone " not in capsys.readouterr().out
+
+
+def test_a_document_of_a_user_refuses_its_file_and_no_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Somebody who signed in has taken the id of the file; the files after it are indexed."""
+    (folder := tmp_path / "documents").mkdir()
+    for name in ("a.txt", "b.txt"):
+        (folder / name).write_text(f"The valve body of {name} is at the bottom of the case.")
+    here = ["--data", str(tmp_path / "data")]
+    assert main(["index", *here, str(folder / "a.txt")]) == 0
+
+    async def take_over() -> None:
+        async with open_rag(replace(load_settings({}), data_dir=tmp_path / "data")) as rag:
+            taken = (await rag.documents()).documents[0].id
+            await rag.delete(taken, purge=True)
+            await rag.index(Upload(content="A note of Ann.", document_id=taken), scope=Scope("default", "ann"))
+
+    asyncio.run(take_over())
+    capsys.readouterr()
+    assert main(["index", *here, str(folder)]) == 1
+    out = capsys.readouterr().out
+    assert f"refused   {folder}/a.txt: a document that belongs to a user" in out
+    assert out.endswith("1 refused, 1 indexed\n")
 
 
 def test_index_prints_what_was_noted_about_each_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -47,9 +47,9 @@ async def _purge_document(document_id: str, scope: Scope, kit: Kit) -> None:
 
 
 async def _can_purge_deleted(document_id: str, scope: Scope, index: Index) -> bool:
-    """Return True for a deleted document that the scope's user owns; members of its groups can only read it."""
+    """Return True for a deleted document that the scope owns; others who may read it cannot."""
     matches = (document for document in await index.store.list_deleted(scope) if document.id == document_id)
-    return any(document.user_id in (None, scope.user_id) for document in matches)
+    return any(document.user_id == scope.user_id for document in matches)
 
 
 async def restore_document(document_id: str, scope: Scope, index: Index, run: Run) -> None:

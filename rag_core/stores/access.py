@@ -31,8 +31,12 @@ def can_read_document(document: Document, scope: Scope) -> bool:
 
 
 def can_write_document(document: Document, scope: Scope) -> bool:
-    """Return whether the scope may replace, delete, restore or purge the document: groups read, the owner writes."""
-    return can_read_document(document, scope) and document.user_id in (None, scope.user_id)
+    """Return whether the scope may replace, delete, restore or purge the document: groups read, the owner writes.
+
+    A document without an owner belongs to the workflow, not to each who reads it: a signed-in user would take it away
+    from all others, since what that user writes is that user's.
+    """
+    return can_read_document(document, scope) and document.user_id == scope.user_id
 
 
 def require_writable_document(document: Document, chunks: Sequence[Chunk], scope: Scope) -> None:

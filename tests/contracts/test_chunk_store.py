@@ -77,6 +77,21 @@ async def filled(store: ChunkStore) -> ChunkStore:
     return store
 
 
+async def test_who_signed_in_reads_what_belongs_to_the_workflow_and_takes_it_from_nobody(store: ChunkStore) -> None:
+    """A document without an owner is changed by callers without a user alone: a user's version would be hidden from
+    all others, and its id would be refused to whoever wrote it."""
+    nobody, ann = Scope("w"), Scope("w", "ann")
+    await put(store, "policy", ["the allowance is 28"], nobody)
+    with pytest.raises(NotFound):
+        await put(store, "policy", ["the allowance is 999"], ann)
+    assert (await store.delete("policy", ann), await store.purge("policy", ann)) == (False, False)
+    assert ids(await find(store, "allowance", ann)) == ["policy:000"]
+    assert await store.delete("policy", nobody) is True
+    assert (await store.restore("policy", ann), await store.purge("policy", ann)) == (False, False)
+    assert await store.restore("policy", nobody) is True
+    assert ids(await find(store, "allowance", Scope("w", "bob"))) == ["policy:000"]
+
+
 @pytest.mark.parametrize("how", HOW)
 async def test_an_empty_store_finds_nothing(store: ChunkStore, how: str) -> None:
     assert not await find(store, "anything", how=how)

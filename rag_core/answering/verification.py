@@ -15,7 +15,9 @@ from dataclasses import replace
 from rag_core.answering import citations, local_judging
 from rag_core.answering.citations import ClaimPassage
 from rag_core.answering.local_judging import ExaminedClaim, is_claim_in_other_language
-from rag_core.answering.overruling import overrule_by_facts
+from rag_core.answering.overruling import CONTRADICTED_SUPPORT, UNCLEAR_SUPPORT, overrule_by_facts
+from rag_core.answering.record_claims import FieldJudgement, judge_by_records
+from rag_core.answering.records import Record, read_records
 from rag_core.core.kit import Kit
 from rag_core.core.model import Claim, Evidence, Finding, Judgement, Verdict
 from rag_core.core.ports import ClaimToJudge, Judge
@@ -36,7 +38,8 @@ REASON_BY_FINDING: Mapping[Finding, str] = {
     "unclear": "unclear: a passage is related, but may not say all of this",
 }
 COPIED_WORDS = "copied words"  # the judge of a claim that a passage entails word by word
-COPIED_SUPPORT = 0.98  # set by hand
+COPIED_SUPPORT = 0.98  # set by hand; of fields of records, too
+RECORD_FIELD = "a field of a record"  # the judge of a claim that says what a row has below a head, or "key: value"
 
 
 async def verify_claims(
@@ -91,29 +94,68 @@ async def judge_claims(
 ) -> list[Claim]:
     """Return the claims with their judgements; only those that are not copied are shown to the judge.
 
-    When the judge fails, the facts decide alone, and the run says so.
+    When the judge fails, the facts decide alone, and the run says so. What a field of a record says is decided by it.
     """
+    said = await asyncio.to_thread(_judge_by_fields, cited, evidence)
+    fields = {n: found for n, found in said.items() if found.finding != "unclear"}
+    unsettled = {n: claim for n, claim in enumerate(cited) if claim.verdict != "verified" and n not in fields}
     passages: list[Sequence[ClaimPassage]] = [()] * len(cited)
     by_claim: dict[int, Judgement | None] = {}
     if kit.judge:
         passages = await asyncio.to_thread(_collect_passages, cited, evidence)
         requests = {
             n: ClaimToJudge(claim.write_in_context(), tuple(passage.text for passage in passages[n]), question)
-            for n, claim in enumerate(cited)
-            if claim.verdict != "verified" and passages[n] and _can_judge(kit.judge, claim, evidence[n])
+            for n, claim in unsettled.items()
+            if passages[n] and _can_judge(kit.judge, claim, evidence[n])
         }
         judgements = await _ask_judge(list(requests.values()), kit.judge, run, within_s or VERIFICATION_TIMEOUT_S)
         by_claim = dict(zip(requests, judgements, strict=True))
-    unjudged = [n for n, claim in enumerate(cited) if claim.verdict != "verified" and not by_claim.get(n)]
+    unjudged = [n for n in unsettled if not by_claim.get(n)]
     examined = await local_judging.examine_claims(
         {n: (cited[n], evidence[n]) for n in unjudged}, kit, run, within_s or VERIFICATION_TIMEOUT_S
     )
-    return [
-        await asyncio.to_thread(
+    judged = [
+        claim
+        if n in fields
+        else await asyncio.to_thread(
             _attach_judgement, claim, evidence[n], passages[n], by_claim.get(n), examined.get(n), question
         )
         for n, claim in enumerate(cited)
     ]
+    return [
+        _attach_field(claim, said[n]) if n in fields or (n in said and claim.verdict == "verified") else claim
+        for n, claim in enumerate(judged)
+    ]
+
+
+def _judge_by_fields(cited: Sequence[Claim], evidence: Sequence[Sequence[Evidence]]) -> dict[int, FieldJudgement]:
+    """Return what the records of its evidence say of each claim that they decide.
+
+    Copied words stand where they are a quote of the record, or of something else.
+    """
+    read: dict[tuple[str, ...], list[Record]] = {}
+    decided = {}
+    for n, claim in enumerate(cited):
+        key = tuple(f"{item.hit.chunk.id} {item.start} {item.end}" for item in evidence[n])
+        if key not in read:
+            read[key] = read_records(evidence[n])
+        found = judge_by_records(claim, read[key])
+        if found and (claim.verdict != "verified" or (found.finding != "supported" and _is_jumbled(claim, found))):
+            decided[n] = found
+    return decided
+
+
+def _is_jumbled(claim: Claim, found: FieldJudgement) -> bool:
+    """Return whether the words that verified a claim are those of the record, in another order."""
+    quotes = [citation.quote for citation in claim.citations if citation.chunk_id == found.record.chunk.id]
+    return bool(quotes) and all(quote in found.passage.quote and claim.text not in quote for quote in quotes)
+
+
+def _attach_field(claim: Claim, found: FieldJudgement) -> Claim:
+    """Return the claim with what a field of a record says of it, citing the record."""
+    support = {"supported": COPIED_SUPPORT, "contradicted": CONTRADICTED_SUPPORT}.get(found.finding, UNCLEAR_SUPPORT)
+    words, reasons = f"{found.field.head}: {found.field.value}", (found.conflict.reason,) if found.conflict else ()
+    return _apply_judgement(claim, found.passage, Judgement(found.finding, support, None, words, reasons, RECORD_FIELD))
 
 
 def _can_judge(judge: Judge, claim: Claim, evidence: Sequence[Evidence]) -> bool:

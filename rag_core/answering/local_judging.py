@@ -28,6 +28,7 @@ from rag_core.core.ports import EntailmentScorer, PassageScores, WordComparer
 from rag_core.core.run import Run
 from rag_core.text import languages
 from rag_core.text.layout import remove_marks
+from rag_core.text.oppositions import QUANTIFIER_BY_FORM
 
 ALIGNED_WORDS = "aligned words"  # the judge of a claim that says in nearly the same words what a passage says
 SMALL_MODEL = "local entailment model"
@@ -147,7 +148,7 @@ def _decide_by_model(claim: Claim, examined: ExaminedClaim, context: str) -> _Ju
         found = Judgement("supported", scores.support, number, passage.quote, judge=SMALL_MODEL)
         return overrule_by_facts(claim.statement, examined.passages, found, context), passage
     passage, denied = max(scored, key=lambda one: one[1].contradiction)
-    if denied.contradiction >= MIN_CONTRADICTION:
+    if denied.contradiction >= MIN_CONTRADICTION and not _leaves_out_only(examined.nearest):
         return Judgement("contradicted", scores.support, None, passage.quote, (), SMALL_MODEL), passage
     return None
 
@@ -156,6 +157,14 @@ def _choose_least_support(claim: Claim, nearest: NearestStatement | None) -> flo
     """Return the probability of the small model from which it supports a claim: less where the words nearly do."""
     is_near = nearest and _is_sentence_alone(claim) and nearest.is_nearly_paraphrased
     return MIN_CONFIRMING_SUPPORT if is_near else MIN_SUPPORT
+
+
+def _leaves_out_only(nearest: NearestStatement | None) -> bool:
+    """Return whether a claim is its nearest statement without "only": it says less, and denies nothing."""
+    if nearest is None:
+        return False
+    claimed, stated = ([word.form for word in side] for side in (nearest.alignment.claim, nearest.alignment.passage))
+    return claimed != stated and claimed == [form for form in stated if QUANTIFIER_BY_FORM.get(form) != "only"]
 
 
 def _leave_open(claim: Claim, evidence: Sequence[Evidence], examined: ExaminedClaim) -> _Judged:

@@ -19,7 +19,7 @@ from rag_core.answering.facts.dates import compare_dates
 from rag_core.answering.facts.names import compare_names
 from rag_core.answering.facts.notations import rewrite_amounts
 from rag_core.answering.facts.polarity import NO_NEGATION, compare_order, compare_polarity, compare_ways, has_negation
-from rag_core.answering.facts.strength import compare_modals, compare_quantifiers
+from rag_core.answering.facts.strength import compare_duties, compare_modals, compare_quantifiers
 from rag_core.answering.facts.words import Words, is_content_word, is_same_word
 from rag_core.text.normalization import normalize_words
 from rag_core.text.stop_words import FEEDBACK_STOP_WORDS
@@ -61,6 +61,7 @@ def compare_facts(claim: Words, passage: Words, context_forms: Set[str] = frozen
         *compare_ways(claim, passage),
         *compare_quantifiers(claim, passage),
         *compare_modals(claim, passage),
+        *compare_duties(claim, passage),
         *compare_units(claim, passage),
     ]
 

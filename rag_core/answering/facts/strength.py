@@ -1,16 +1,29 @@
 """Quantifiers and modal verbs of a claim, compared with those of a passage."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from rag_core.answering.facts.amount_reading import parse_amount
 from rag_core.answering.facts.conflicts import FactConflict
-from rag_core.answering.facts.words import Words
+from rag_core.answering.facts.words import Words, has_figure, is_content_word, is_same_word
 from rag_core.text.normalization import NormalizedWord, parse_word_forms
-from rag_core.text.oppositions import MODAL_BY_FORM, QUANTIFIER_BY_FORM
+from rag_core.text.oppositions import MODAL_BY_FORM, NEGATION_FORMS, QUANTIFIER_BY_FORM
 
 INCLUSIVE_FORMS = parse_word_forms("both all every each any")  # what "only" in a passage denies
 EXCEPTION_FORMS = parse_word_forms("but except excepting save besides")
+NEGATION_REACH = 2  # words before a duty: "do not have to", "not strictly necessary"
+_DUTY_FORMS = frozenset(form for form, name in MODAL_BY_FORM.items() if name == "must") | parse_word_forms("necessary")
+_HAVING_FORMS = parse_word_forms("have has")  # before "to"
+_NEED_FORMS = parse_word_forms("need needs")
+_CONDITION_FORMS = EXCEPTION_FORMS | parse_word_forms("if unless until when where without otherwise")
 WEAKER_STRENGTHS = {"all": ("most", "some"), "most": ("some",)}
+
+
+class _Duty(NamedTuple):
+    """The word by which a text says that something has to be done, or, with a negation, that it need not be."""
+
+    is_lifted: bool
+    text: str
 
 
 def compare_quantifiers(claim: Words, passage: Words) -> Iterator[FactConflict]:
@@ -49,6 +62,38 @@ def compare_modals(claim: Words, passage: Words) -> Iterator[FactConflict]:
             continue
         if strength == "must" or "must" in others:
             yield FactConflict("modality", word.raw, next(iter(others.values())).raw)
+
+
+def compare_duties(claim: Words, passage: Words) -> Iterator[FactConflict]:
+    """Yield a duty that one text has and the other says nobody has: "must only be done by a nurse", "need not be".
+
+    Only texts on the same deed, without a condition, are compared: the claim has no other word or figure.
+    """
+    claimed, stated = _find_duty(claim), _find_duty(passage)
+    if claimed is None or stated is None or claimed.is_lifted == stated.is_lifted:
+        return
+    others = [word for word in claim if word.form not in _DUTY_FORMS and (is_content_word(word) or has_figure(word))]
+    if all(any(is_same_word(word.form, other.form) for other in passage) for word in others):
+        yield FactConflict("modality", claimed.text, stated.text)
+
+
+def _find_duty(words: Words) -> _Duty | None:
+    """Return what a text says has to be done, or has not; None where it says neither, both, or sets a condition.
+
+    "must not" is no duty to do something.
+    """
+    forms = [word.form for word in words]
+    found: list[_Duty] = []
+    for n, word in enumerate(words) if _CONDITION_FORMS.isdisjoint(forms) else ():
+        is_having = word.form in _HAVING_FORMS and forms[n + 1 : n + 2] == ["to"]
+        if not is_having and word.form not in _DUTY_FORMS:
+            continue
+        is_denied = forms[n + 1 : n + 2] == ["not"]
+        if is_denied and word.form not in _NEED_FORMS:
+            return None
+        is_lifted = is_denied or not NEGATION_FORMS.isdisjoint(forms[max(0, n - NEGATION_REACH) : n])
+        found.append(_Duty(is_lifted, f"not {word.raw}" if is_lifted else word.raw))
+    return found[0] if len({duty.is_lifted for duty in found}) == 1 else None
 
 
 def _find_modals(words: Words) -> dict[str, NormalizedWord]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag_core.answering.facts.comparison import find_fact_conflicts, is_opposite_of_asked
+from rag_core.answering.facts.comparison import find_contradictions, find_fact_conflicts, is_opposite_of_asked
 
 SWAPPED = [
     ("The pump is larger than the motor.", "The motor is larger than the pump."),
@@ -103,3 +103,28 @@ def test_only_in_the_passage_denies_both_and_all() -> None:
         "quantity"
     ]
     assert [c for c in find_fact_conflicts("The discount applies to members only.", stated) if c.stated] == []
+
+
+@pytest.mark.parametrize(
+    ("claim", "passage"),
+    [
+        ("The meter need not be installed by a fitter.", "The meter must only be installed by a fitter."),
+        ("It is not necessary to earth the meter of a flat.", "The meter of a flat must be earthed."),
+        ("The meter has to be earthed.", "The meter does not have to be earthed."),
+    ],
+)
+def test_a_duty_contradicts_that_there_is_none(claim: str, passage: str) -> None:
+    assert [c.kind for c in find_contradictions(claim, passage)].count("modality") == 1
+
+
+@pytest.mark.parametrize(
+    ("claim", "passage"),
+    [
+        ("The meter need not be read if it is remote.", "The meter must be read unless it is remote."),
+        ("Visitors need not register.", "Residents must register."),
+        ("Meters must not be opened.", "Meters need not be opened."),
+        ("Staff must register within 5 days.", "Staff need not register within 3 days."),
+    ],
+)
+def test_a_condition_another_subject_or_a_prohibition_is_no_duty_denied(claim: str, passage: str) -> None:
+    assert not [c for c in find_contradictions(claim, passage) if c.kind == "modality" and c.word.startswith("not ")]

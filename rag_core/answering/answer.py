@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from rag_core.answering.answerability import SCORING_TIMEOUT_S, score_answered
+from rag_core.answering.asked_fields import narrow_to_field
 from rag_core.answering.citations import cite_quote
 from rag_core.answering.computing.computed_answers import (
     ComputedAnswer,
@@ -84,6 +85,12 @@ async def answer_query(query: Query, hits: Ranking, kit: Kit, run: Run) -> Answe
     elif not kit.has_chat_model and (uncomputed := find_uncomputed(query.text, answer.claims)):
         run.warn("not_computed", f"this was not computed: {uncomputed.reason}")
         return _build_computed_answer(query.text, uncomputed, evidence)
+    elif not kit.has_chat_model:
+        narrowing = narrow_to_field(query, answer.claims, evidence, hits, kit, run)
+        field = await _attempt_over_tables("narrow", narrowing, "the whole record that was quoted", run)
+        if field:
+            run.keep_notes(notes)
+            return _build_computed_answer(query.text, field, evidence)
     run.keep_notes(notes)
     return answer
 

@@ -8,7 +8,8 @@ from decimal import Decimal
 
 from rag_core.answering.citations import ClaimPassage, build_citation
 from rag_core.answering.computing.asked_columns import YEAR_PATTERN
-from rag_core.answering.computing.named_cells import has_any
+from rag_core.answering.computing.degrees import LIMITING, MEASURING_VERBS, is_measured_by
+from rag_core.answering.computing.named_cells import fold_words, has_any, has_term
 from rag_core.answering.computing.operations import CitedCell, Computation, is_recomputed
 from rag_core.answering.computing.questions import AskedOperation, parse_lookup, parse_operation
 from rag_core.answering.computing.resolution import Resolved, Unresolved, resolve
@@ -18,6 +19,7 @@ from rag_core.core.model import Citation, Claim, Judgement, Ranking
 from rag_core.core.presets import Query
 from rag_core.core.run import Run
 from rag_core.ingestion.tables import read_row_cells
+from rag_core.text.identifiers import UNITS
 from rag_core.text.terms import extract_terms
 
 MAX_READ_DOCUMENTS = 6  # of those found, best first, whose tables are read
@@ -50,6 +52,32 @@ async def look_up_answer(query: Query, hits: Ranking, kit: Kit, run: Run) -> Com
     return await _compute_over_tables(parse_lookup(query.text), query, hits, kit, run)
 
 
+async def look_up_cell(
+    query: Query, quoted: Sequence[Citation], hits: Ranking, kit: Kit, run: Run
+) -> ComputedAnswer | None:
+    """Return the one cell of a quoted row that a question asks for by its head; None where no one cell is certain."""
+    asked = parse_lookup(query.text)
+    outcome = resolve(asked, await run.step("tables", _load_tables(query, hits, kit))) if asked else None
+    if asked is None or not isinstance(outcome, Resolved) or outcome.computation.kind != "lookup":
+        return None
+    cells = outcome.computation.cells
+    is_quoted = any(c.chunk_id == cells[0].row.chunk.id and cells[0].row.quote in c.quote for c in quoted)
+    if len(cells) != 1 or not is_quoted or not _asks_for_column(asked, cells[0].column):
+        return None
+    return ComputedAnswer(_make_claim(asked, outcome)) if is_recomputed(outcome.computation) else None
+
+
+def _asks_for_column(asked: AskedOperation, column: str) -> bool:
+    """Return whether a question has the head of a column in full, its unit apart, or asks for what it measures."""
+    words, limits = fold_words(asked.text), set(map(str.casefold, LIMITING.findall(asked.text)))
+    if not limits <= {word.casefold() for word in LIMITING.findall(column)}:
+        return False  # "the minimum stock" is not the stock
+    scales = (*asked.scales, *(MEASURING_VERBS[verb] for verb in asked.measuring_verbs))
+    terms = extract_terms(" ".join(words))
+    named = extract_terms(" ".join(word for word in fold_words(column) if word not in UNITS))
+    return any(is_measured_by(column, scale) for scale in scales) or all(has_term(term, terms) for term in named)
+
+
 def find_uncomputed(question: str, claims: Sequence[Claim]) -> ComputedAnswer | None:
     """Return why what is quoted does not answer a question for an operation that was not computed.
 
@@ -61,14 +89,15 @@ def find_uncomputed(question: str, claims: Sequence[Claim]) -> ComputedAnswer | 
     if asked and asked.kind == "count" and asked.conditions and citations:
         is_named = any(has_any(asked.counted, extract_terms(citation.quote)) for citation in citations)
         return None if is_named else ComputedAnswer(reason="what was found does not name what is to be counted")
-    is_of_rows = len(citations) > 1 and all(map(_is_row, citations))
+    is_of_rows = len(citations) > 1 and all(map(is_row, citations))
     if asked is None or asked.kind not in ("difference", "ratio", "average") or not is_of_rows:
         return None
     is_stated = any(_STATED_RESULT.search(citation.quote) for citation in citations)
     return None if is_stated else ComputedAnswer(reason=f"the rows found do not state the {asked.kind} asked for")
 
 
-def _is_row(citation: Citation) -> bool:
+def is_row(citation: Citation) -> bool:
+    """Return whether what is quoted is a row of a table."""
     return " | " in citation.quote or bool(read_row_cells(citation.quote, citation.metadata))
 
 

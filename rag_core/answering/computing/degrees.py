@@ -33,7 +33,7 @@ _IRREGULAR = {
     "recently": ("", ""),
 }
 _OF_NAME = re.compile(r"[(\[,/:]|\b(?:per|of|in|on|a|an|each|for|by|at)\b", re.IGNORECASE)  # ends the noun of a head
-_LIMITING = re.compile(r"\b(?:max|maximum|min|minimum|allowed|permitted|recommended|target)\b", re.IGNORECASE)
+LIMITING = re.compile(r"\b(?:max|maximum|min|minimum|allowed|permitted|recommended|target)\b", re.IGNORECASE)
 _DOUBLED = re.compile(r"[^aeiou][aeiou][^aeiouwy]")  # the end of "big", of which "bigger" is the form
 
 
@@ -121,7 +121,7 @@ def is_measured_by(column: str, scale: Scale) -> bool:
     words = [word for word in WORD_PATTERN.findall(_OF_NAME.split(column)[0]) if not word.isdecimal()]
     while len(words) > 1 and words[-1].casefold() in UNITS:
         words.pop()
-    return bool(words) and extract_terms(words[-1]) <= scale.columns and not _LIMITING.search(column)
+    return bool(words) and extract_terms(words[-1]) <= scale.columns and not LIMITING.search(column)
 
 
 def points_down(text: str) -> bool:

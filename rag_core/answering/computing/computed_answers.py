@@ -62,20 +62,28 @@ async def look_up_cell(
         return None
     cells = outcome.computation.cells
     is_quoted = any(c.chunk_id == cells[0].row.chunk.id and cells[0].row.quote in c.quote for c in quoted)
-    if len(cells) != 1 or not is_quoted or not _asks_for_column(asked, cells[0].column):
+    if (
+        len(cells) != 1
+        or not is_quoted
+        or not _has_limits(asked, cells)
+        or not _asks_for_column(asked, cells[0].column)
+    ):
         return None
     return ComputedAnswer(_make_claim(asked, outcome)) if is_recomputed(outcome.computation) else None
 
 
 def _asks_for_column(asked: AskedOperation, column: str) -> bool:
     """Return whether a question has the head of a column in full, its unit apart, or asks for what it measures."""
-    words, limits = fold_words(asked.text), set(map(str.casefold, LIMITING.findall(asked.text)))
-    if not limits <= {word.casefold() for word in LIMITING.findall(column)}:
-        return False  # "the minimum stock" is not the stock
     scales = (*asked.scales, *(MEASURING_VERBS[verb] for verb in asked.measuring_verbs))
-    terms = extract_terms(" ".join(words))
+    terms = extract_terms(asked.text)
     named = extract_terms(" ".join(word for word in fold_words(column) if word not in UNITS))
     return any(is_measured_by(column, scale) for scale in scales) or all(has_term(term, terms) for term in named)
+
+
+def _has_limits(asked: AskedOperation, cells: Sequence[CitedCell]) -> bool:
+    """Return whether the heads have the limits that are asked for: the minimum stock is not the stock."""
+    limits = {word[:3].casefold() for word in LIMITING.findall(asked.text)}
+    return all(limits <= {word[:3].casefold() for word in LIMITING.findall(cell.column)} for cell in cells)
 
 
 def find_uncomputed(question: str, claims: Sequence[Claim]) -> ComputedAnswer | None:
@@ -112,6 +120,8 @@ async def _compute_over_tables(
         return None
     if isinstance(outcome, Unresolved):
         return ComputedAnswer(reason=outcome.reason)
+    if outcome.computation.kind == "lookup" and not _has_limits(asked, outcome.computation.cells):
+        return None
     if not is_recomputed(outcome.computation):
         return ComputedAnswer(reason="the result does not follow from the cells as they are quoted")
     run.techniques["operation"] = f"{outcome.computation.kind} over {len(outcome.computation.cells)} cells"

@@ -16,6 +16,8 @@ from rag_core.text.terms import extract_terms
 MIN_FIGURE_SHARE = 0.5  # of the filled cells of a column of figures
 YEAR_PATTERN = re.compile(r"\b(?:19|20)\d\d\b")
 _WORDLESS = re.compile(r"\W*")
+_UNITS_OF_COUNTS = frozenset(["pcs", "pc", "pieces", "units", "qty", "quantity", "level"])
+_OUT_TERMS = extract_terms("out")  # of stock
 _CODE = re.compile(r"\d{1,4}[A-Z]")
 _CURRENCY_OF_HEAD = re.compile(r"[$€£¥]|\b(?:USD|EUR|GBP|CHF|JPY)\b")
 _SINCE = re.compile(r"\b(?:since|from|start(?:ed)?|joined|began)\b", re.IGNORECASE)
@@ -104,7 +106,20 @@ class AskedColumns:
     def list_compared(self) -> list[int]:
         """Return the columns that are compared in each row, or the one that states its change."""
         changed = self.find_of_change() if self.asked.change and self.asked.kind != "extreme" else self._find_had()
+        if changed is None and self.asked.kind in ("filter", "count", "extreme"):
+            changed = self._find_held(self.asked.held[0]) if self.find_lacked() is None else self.find_lacked()
         return [*(self.find_compared() or ()), *([] if changed is None else [changed])]
+
+    def find_lacked(self) -> int | None:
+        """Return the column of figures of which rows are asked for that have none: "out of stock"."""
+        return self._find_held(self.asked.held[1])
+
+    def _find_held(self, word: str) -> int | None:
+        """Return the column of figures whose head is this one word, a unit apart."""
+        wanted, columns = extract_terms(word), self.of_figures
+        heads = {n: [w for w in fold_words(self.table.columns[n]) if w not in _UNITS_OF_COUNTS] for n in columns}
+        found = [n for n in columns if wanted and extract_terms(" ".join(heads[n])) == wanted]
+        return found[0] if len(found) == 1 else None
 
     def _find_had(self) -> int | None:
         """Return the column of which rows are asked for that have any: "which walks have places left"."""
@@ -120,11 +135,18 @@ class AskedColumns:
         if len(values) < len(figures):
             return False
         first, second = (*values, Decimal(0))[:2]
+        if self.find_lacked() is not None:
+            return first <= 0
+        if self.asked.held[0] and len(values) == 1:
+            return first > 0
         return first > second if self.asked.seeks_more else first < second
 
     def describe_comparison(self) -> str:
+        if (lacked := self.find_lacked()) is not None:
+            return f"no {self.table.columns[lacked]}"
         names = [*(self.table.columns[n] for n in self.list_compared()), "0"]
-        return f"{names[0]} {'more' if self.asked.seeks_more else 'less'} than {names[1]}"
+        is_more = self.asked.seeks_more or self.asked.held[0]
+        return f"{names[0]} {'more' if is_more else 'less'} than {names[1]}"
 
     def _names_measure(self) -> bool:
         """Return whether the question has more than what the rows are: what the one column of figures is about."""
@@ -189,7 +211,8 @@ class AskedColumns:
         each = self.asked.compares_each_row
         said += [(each[0], each[2])] if each and self.find_compared() else []
         nouns = [noun for before, noun in (*said, *self.asked.numbered) if fold_words(before)[-1:] in names]
-        return extract_terms(" ".join(nouns))
+        lacking = _OUT_TERMS if self.find_lacked() is not None else frozenset()
+        return extract_terms(" ".join(nouns)) | lacking
 
     def list_of_all_rows(self) -> frozenset[str]:
         """Return the terms of the columns that have a figure above 0 in every row: each room has a price."""

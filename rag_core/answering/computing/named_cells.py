@@ -11,10 +11,12 @@ from rag_core.text.terms import WORD_PATTERN, extract_terms
 
 MIN_SHARED_LETTERS = 4  # at the beginning of two terms that mean the same, as of "supply" and "supplier"
 MIN_SHARED_SHARE = 0.6  # of the longer one
+MAX_SAID_CELLS = 4
 _TOTAL = re.compile(r"(?:grand |sub-?)?totals?\b", re.IGNORECASE)
 _LAST_TOTAL = re.compile(r"sum\b|overall\b|all\b", re.IGNORECASE)
 _SHORT_CODE = re.compile(r"[A-Z]{1,3}")  # a cell that is found only in capitals: "OR" is no "or"
 _END_OF_NOUN = re.compile(r"[(\[,:;]|\s\d|\s[-–—]\s|\b(?:for|of|in|on|at|per|with|from)\b")
+_CODE_OF_NAME = re.compile(r"(?:^|\s)(?=[^\s\d]{0,20}\d)")  # before a word with a digit
 _UNIT_OF_LABEL = re.compile(r"\([^()]{1,12}\)$|, per \w+$")  # "Chlorine (kg)", "Room hire, per hour"
 _HAVING_TERMS = extract_terms("contains contain includes include has have is")  # of a head: "Contains nuts"
 _YES, _NO = ("yes", "true", "y", "x", "✓", "✔"), ("no", "false", "n", "", "-", "–", "✗")
@@ -126,7 +128,48 @@ def find_equal_cells(asked: AskedOperation, table: StoredTable) -> tuple[tuple[i
                 continue
             if not _SHORT_CODE.fullmatch(cell) or cell in WORD_PATTERN.findall(asked.text):
                 found.append((n, cell))
-    return tuple(found)
+    kinds = _find_cells_of_kind(asked, table)
+    return (*found, *(one for one in kinds if one[0] not in dict(found)))
+
+
+def _find_cells_of_kind(asked: AskedOperation, table: StoredTable) -> list[tuple[int, str]]:
+    """Return the cells of one column that begin with what is asked for: "Ball valve VB-15" does with "ball valves".
+
+    What a cell is is said by its words before a code, a measure or a bracket, and the last of these has to be asked
+    for; of such cells only those with most of the words of the question.
+    """
+    if asked.kind == "lookup":
+        return []
+    known = extract_terms(" ".join((*table.columns, table.about)))
+    found: dict[int, dict[str, frozenset[str]]] = {}
+    for n in range(len(table.columns)):
+        for cell in _list_cells(table, n):
+            terms, noun = _read_kind(cell)
+            if not noun & known and has_any_word(noun, asked.terms):
+                found.setdefault(n, {})[cell] = terms
+    if len(found) != 1:
+        return []
+    [(column, kinds)] = found.items()
+    shared = {cell: sum(has_word(term, asked.terms) for term in terms) for cell, terms in kinds.items()}
+    return [(column, cell) for cell, count in shared.items() if count == max(shared.values())]
+
+
+def counts_kind(asked: AskedOperation, equal_cells: Iterable[tuple[int, str]]) -> bool:
+    """Return whether what is listed or counted is the noun of named cells: nurses, of the role "Head nurse"."""
+    return any(has_any_word(_read_kind(cell)[1], asked.counted) for _, cell in equal_cells)
+
+
+def state_cells(cells: Iterable[str]) -> str:
+    """Return the cells of which a row has to have one, in words."""
+    listed = sorted(cells)
+    more = f" or {len(listed) - MAX_SAID_CELLS} more" if len(listed) > MAX_SAID_CELLS else ""
+    return (" or ".join(listed[:MAX_SAID_CELLS]) or "empty") + more
+
+
+def _read_kind(cell: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the terms of what a cell says it is, and that of its noun; none for a figure."""
+    words = [] if parse_figure(cell) else _CODE_OF_NAME.split(_END_OF_NOUN.split(cell)[0])[0].split()
+    return extract_terms(" ".join(words)), extract_terms(words[-1]) if words else frozenset()
 
 
 def _find_counted_cells(asked: AskedOperation, table: StoredTable, column: int) -> list[tuple[int, str]]:

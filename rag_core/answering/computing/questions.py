@@ -72,6 +72,8 @@ _SHARE = re.compile(r"(?:what|which) (?:share|proportion|percentage|percent|part
 _YEARS_APART = re.compile(r"\bhow many years (?:after|before|later|earlier)\b", re.IGNORECASE)
 _ENDING_WITH = re.compile(r"\b(?:finish(?:ed)?|end(?:ed)? up) with\b", re.IGNORECASE)
 _HAVING_ANY = re.compile(r"^(?:which|what) \w+ (?:still )?(?:have|has)\b", re.IGNORECASE)
+_HELD = re.compile(r"\b(?:are|is|were|was|have|has|had) (?:still |currently |now )?in (\w+)", re.IGNORECASE)
+_LACKED = re.compile(r"\b(?:out of|ha(?:ve|s|d) no|without(?: any)?) (\w+)", re.IGNORECASE)
 _EACH_ROW = re.compile(
     r"\b(\w+) (more|fewer|less) (?:(\w+) )?than (?:they|it|he|she|we|you) (?:(?:have|has|had) )?(\w+)", re.IGNORECASE
 )
@@ -218,6 +220,12 @@ class AskedOperation:
     def asks_having(self) -> bool:
         """Return whether rows are asked for that have any of something."""
         return bool(_HAVING_ANY.search(self.text))
+
+    @property
+    def held(self) -> tuple[str, str]:
+        """What rows are to have any of, and what none of, as in "in stock", "out of stock"; "" for neither."""
+        found = [pattern.search(self.text) if self.kind in CONDITIONED else None for pattern in (_HELD, _LACKED)]
+        return (found[0][1] if found[0] else "", found[1][1] if found[1] else "")
 
     @property
     def asks_duration(self) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from rag_core.answering.computing.asked_columns import AskedColumns
 from rag_core.answering.computing.named_cells import (
+    counts_kind,
     find_equal_cells,
     find_named_rows,
     has_any,
@@ -12,6 +13,7 @@ from rag_core.answering.computing.named_cells import (
     holds_flags,
     is_total,
     is_written_out,
+    state_cells,
 )
 from rag_core.answering.computing.operations import (
     CitedCell,
@@ -241,7 +243,9 @@ class _TableView:
         is_limited = bool(self.equal_cells or self.asked.conditions or self.columns.list_compared())
         if self.asked.kind == "count" or not self.asked.conditions:
             is_subject = distinct is not None or has_any(counted, subject) or bool(counted & _GENERIC_TERMS)
-            is_subject |= bool(counted & _PEOPLE_TERMS) and "name" in subject
+            is_subject |= counts_kind(self.asked, self.equal_cells) or (
+                bool(counted & _PEOPLE_TERMS) and "name" in subject
+            )
             is_subject |= self.asked.asks_how_often and bool(self.equal_cells) and len(rows) > 1
             if has_any(counted, extract_terms(" ".join(figures))):
                 return self._resolve_lookup()
@@ -366,12 +370,13 @@ class _TableView:
         for column, cell in self.equal_cells:
             by_column.setdefault(column, set()).add(cell)
         flags = [column for column in by_column if holds_flags(self.table, column)]
-        if self.asked.is_negated and len(flags or by_column) != 1:
+        is_denied = self.asked.is_negated and self.columns.find_lacked() is None
+        if is_denied and len(flags or by_column) != 1:
             return [], "", "it is not said which of its conditions is not to hold"
         for column, wanted in by_column.items():
-            is_negated = self.asked.is_negated and not flags
+            is_negated = is_denied and not flags
             rows = [row for row in rows if (row.cells[column] in wanted) != is_negated]
-            values = " or ".join(sorted(wanted)) or "empty"
+            values = state_cells(wanted)
             said.append(f"{self.table.columns[column] or 'the column'} {'not ' if is_negated else ''}{values}")
         for condition in self.asked.conditions:
             column_of = self.columns.find_of_condition(condition)

@@ -1,0 +1,45 @@
+"""Rows are known by the noun of a cell that says what they are, and by having none of something."""
+
+import pytest
+
+from rag_core.composition.assembly import build_in_memory_kit
+from rag_core.ingestion.upload import Upload
+from rag_core.rag import RAG
+from tests.fakes import SCOPE
+
+ARTICLES = """Article,Description,Price EUR,Stock
+NP-310,Pump NP-310,2150,3
+NP-320,"Pump NP-320, cast iron",2650,0
+GV-15,Gate valve GV-15,46,0
+BV-20,Ball valve BV-20,39,12
+"""
+
+
+async def ask(question: str) -> tuple[str, str]:
+    rag = RAG(build_in_memory_kit())
+    await rag.index(Upload(data=ARTICLES.encode(), filename="articles.csv"), scope=SCOPE)
+    answer = (await rag.answer(question, scope=SCOPE, preset="standard")).answer
+    return answer.status, answer.text
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("Which articles are out of stock?", "NP-320 (0), GV-15 (0)."),
+        ("Which articles are in stock?", "NP-310 (3), BV-20 (12)."),
+        ("Which is the cheapest pump?", "NP-310: 2150."),
+        ("Which is the cheapest valve?", "BV-20: 39."),
+        ("Which is the cheapest gate valve?", "GV-15: 46."),
+    ],
+)
+async def test_rows_of_the_kind_that_is_asked_for_are_chosen(question: str, first: str) -> None:
+    status, text = await ask(question)
+    assert (status, text.startswith(first)) == ("answered", True), text
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Which is the cheapest heat pump?", "Which compressors are out of stock?", "Which articles are out of print?"],
+)
+async def test_a_kind_that_no_row_has_is_not_answered_by_another(question: str) -> None:
+    assert (await ask(question))[0] == "unknown"

@@ -12,15 +12,25 @@ from rag_core.core.ports import LLM, ClaimToJudge, Completion, Judge, Prompt
 
 MIN_SHARED_WORDS = 0.6  # share of a claim's words that a passage must have for the claim to be about the same
 
+NO_PROGRAM = {
+    **dict.fromkeys(["table", "operation", "column", "give", "other_column"], prompts.NOT_NEEDED),
+    **dict.fromkeys(["where", "other_where"], ()),
+}
+
 
 class JudgingTechniques:
-    """Local techniques that stand in for a chat model also as a judge of claims, which `judge` then is."""
+    """Local techniques that stand in for a chat model also as a judge of claims, which `judge` then is.
+
+    They plan no computation: the words of the question say what is computed.
+    """
 
     def __init__(self, techniques: LLM, judge: Judge) -> None:
         self.name = techniques.name
         self._techniques, self._judge = techniques, judge
 
     async def complete(self, prompt: Prompt) -> Completion:
+        if prompt.task == "plan":
+            return Completion(json.dumps(NO_PROGRAM), "local: no program", local=True)
         if prompt.task != "judge":
             return await self._techniques.complete(prompt)
         claims = read_claims(prompt.inputs)

@@ -9,10 +9,12 @@ from rag_core.answering.answerability import SCORING_TIMEOUT_S, score_answered
 from rag_core.answering.asked_fields import narrow_to_field
 from rag_core.answering.citations import cite_quote
 from rag_core.answering.computing.computed_answers import (
+    PLANNING_TIMEOUT_S,
     ComputedAnswer,
     compute_answer,
     find_uncomputed,
     look_up_answer,
+    plan_answer,
 )
 from rag_core.answering.conditions import find_missing_periods, find_unknown_names, find_unmet_conditions
 from rag_core.answering.confidence import (
@@ -66,12 +68,14 @@ class CheckedDraft:
 async def answer_query(query: Query, hits: Ranking, kit: Kit, run: Run) -> Answer:
     """Answer the query from these hits by chat model or, when that fails, by extraction; refuse when neither can.
 
-    A question for a count, sum or comparison is computed from the cells of tables. Where it cannot be, a chat model is
-    asked; without one the refusal says why.
+    A question for a count, sum or comparison is computed from the cells of tables: as a chat model plans it, or without
+    one by the words of the question. Where it cannot be, a chat model is asked; without one the refusal says why.
     """
-    computing = compute_answer(query, hits, kit, run)
-    computed = await _attempt_over_tables("compute", computing, "an answer in the words of the passages", run)
     evidence = await _collect_evidence(query, hits, kit, run)
+    planned = kit.has_chat_model
+    computing = plan_answer(query, hits, evidence, kit, run) if planned else compute_answer(query, hits, kit, run)
+    within_s = COMPUTING_TIMEOUT_S + (PLANNING_TIMEOUT_S if planned else 0)
+    computed = await _attempt_over_tables("compute", computing, "an answer in the words of the passages", run, within_s)
     if computed and computed.reason:
         run.warn("not_computed", f"this was not computed: {computed.reason}")
     if computed and (computed.claim or not kit.has_chat_model):
@@ -96,9 +100,13 @@ async def answer_query(query: Query, hits: Ranking, kit: Kit, run: Run) -> Answe
 
 
 async def _attempt_over_tables(
-    step: str, awaitable: Awaitable[ComputedAnswer | None], fallback: str, run: Run
+    step: str,
+    awaitable: Awaitable[ComputedAnswer | None],
+    fallback: str,
+    run: Run,
+    within_s: float = COMPUTING_TIMEOUT_S,
 ) -> ComputedAnswer | None:
-    return await run.attempt(step, awaitable, otherwise=None, fallback=fallback, within_s=COMPUTING_TIMEOUT_S)
+    return await run.attempt(step, awaitable, otherwise=None, fallback=fallback, within_s=within_s)
 
 
 def _build_computed_answer(query_text: str, computed: ComputedAnswer, evidence: tuple[Evidence, ...]) -> Answer:

@@ -6,6 +6,7 @@ Replies have the reasons as "kind: word" as well, for programs.
 import re
 from collections.abc import Mapping, Sequence
 
+from rag_core.answering.computing.computed_answers import COMPUTED
 from rag_core.answering.facts.conflicts import split_reason
 from rag_core.answering.facts.polarity import NO_NEGATION
 from rag_core.answering.overruling import FACTS, OVERRULED
@@ -97,4 +98,4 @@ def _name_judge(claim: Claim) -> str:
     if overruled:
         return f" ({overruled[0]}, and is overruled)"
     judge = claim.judgement.judge if claim.judgement and claim.reasons else ""
-    return f" (judged by {judge})" if judge not in ("", FACTS, COPIED_WORDS) else ""
+    return f" (judged by {judge})" if judge not in ("", FACTS, COPIED_WORDS, COMPUTED) else ""

@@ -19,6 +19,14 @@ EDITABLE_PROMPT_TAGS = ("query_expansion", "rag_augmentation")  # S0-92
 JUDGED_VERDICTS = ("supported", "contradicted", "not_stated")
 AVAILABILITY_PROMPT = Prompt("doctor", "Answer with one word.", "Are you there?", max_tokens=16)  # of `rag doctor`
 NO_PASSAGE = "none"  # in place of the id of the passage that decides
+PLANNED_OPERATIONS = (
+    *("lookup", "count", "count_distinct", "sum", "average", "highest", "lowest"),
+    *("difference", "ratio", "percent_change", "share", "none"),
+)
+PLANNED_RELATIONS = ("=", "!=", ">", ">=", "<", "<=", "contains")
+NOT_NEEDED = "none"  # in place of the id of a table or column
+MAX_PLANNED_CONDITIONS = 6  # on the rows of one side
+MAX_PLAN_TOKENS = 700  # twelve conditions of 40 tokens, and the rest of a program
 # of a whole reply in JSON: a grade is 15 tokens, with 17 digits 25; a judgement 35, and 40 words in any language 200
 SPARE_TOKENS, TOKENS_PER_GRADE, TOKENS_PER_JUDGEMENT = 64, 40, 240
 TOKENS_PER_ENRICHED_PASSAGE = 400  # a summary of 60 words and 20 entities
@@ -113,6 +121,33 @@ def build_schema_prompt(question: str, tables: Sequence[Mapping[str, object]]) -
     schema = _build_object_schema(tables=ids, parts=_build_text_list_schema(4))
     inputs = {"question": question, "tables": [dict(table) for table in tables]}
     return replace(_build_prompt("link_schema", inputs, schema=schema), max_tokens=512)
+
+
+def build_planning_prompt(question: str, tables: Mapping[str, Mapping[str, object]], columns: Sequence[str]) -> Prompt:
+    """Build the prompt that asks which operation on one of these tables, by their ids, answers a question.
+
+    The schema names tables and columns by their ids alone; values are checked afterwards. In an enum, heads and cells
+    of a document would stand outside of the fence.
+    """
+    column = _build_choice_schema((*columns, NOT_NEEDED))
+    condition = _build_object_schema(
+        column=_build_choice_schema(columns),
+        relation=_build_choice_schema(PLANNED_RELATIONS),
+        value={"type": "string"},
+    )
+    conditions = {"type": "array", "items": condition, "maxItems": MAX_PLANNED_CONDITIONS}
+    schema = _build_object_schema(
+        table=_build_choice_schema((*tables, NOT_NEEDED)),
+        operation=_build_choice_schema(PLANNED_OPERATIONS),
+        column=column,
+        give=column,
+        where=conditions,
+        other_column=column,
+        other_where=conditions,
+    )
+    listed = [{"id": id, **table} for id, table in tables.items()]
+    prompt = _build_prompt("plan", {"question": question, "tables": listed}, schema=schema)
+    return replace(prompt, max_tokens=MAX_PLAN_TOKENS, needs_whole_reply=True)
 
 
 def build_enrichment_prompt(title: str, passages: Mapping[str, str]) -> Prompt:

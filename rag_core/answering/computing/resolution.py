@@ -17,8 +17,9 @@ from rag_core.answering.computing.named_cells import (
 )
 from rag_core.answering.computing.operations import (
     CitedCell,
-    Computation,
     OperationKind,
+    Resolved,
+    Unresolved,
     compute,
     find_mixed_units,
     find_obstacle,
@@ -34,25 +35,6 @@ _PEOPLE_TERMS, _NAME_TERMS = extract_terms("people person persons staff"), extra
 _TOTAL_TERMS = extract_terms("total totals grand")
 _AVERAGE_TERM, _YEAR_TERM = "averag", "year"
 _GENERIC_TERMS = extract_terms("thing things item items line lines row rows entry entries")  # what any list is of
-
-
-@dataclass(frozen=True, slots=True)
-class Resolved:
-    """A computation over a table, with the condition in words and the rows that have no figure where one was needed."""
-
-    table: StoredTable
-    computation: Computation
-    condition: str = ""
-    without_figure: tuple[str, ...] = ()
-    is_distinct: bool = False  # of a count: of different cells of a column, each cited once
-
-
-@dataclass(frozen=True, slots=True)
-class Unresolved:
-    """The reason why something that was asked is not computed; another table may have the column that one lacks."""
-
-    reason: str
-    lacks_column: bool = False
 
 
 def resolve(asked: AskedOperation, tables: Sequence[StoredTable]) -> Resolved | Unresolved | None:

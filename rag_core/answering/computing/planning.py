@@ -1,0 +1,114 @@
+"""The program for a question as a chat model plans it: which tables it sees, and when it is asked at all."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from rag_core import prompts
+from rag_core.answering.computing.programs import Program, name_column, parse_program
+from rag_core.answering.computing.questions import AskedOperation, parse_operation
+from rag_core.answering.computing.stored_tables import StoredTable
+from rag_core.core.model import Evidence, Ranking
+from rag_core.core.ports import LLM
+from rag_core.ingestion.tables import read_row_cells
+from rag_core.prompts.completions import complete_object
+from rag_core.text.terms import extract_terms
+from rag_core.text.tokens import count_tokens
+
+MAX_PLANNED_TABLES = 4
+MAX_PLANNED_COLUMNS = 40  # of a table
+SHOWN_CELLS = (40, 20, 10, 5, 2)  # of a column, different ones: the first number with which the tables fit
+MAX_CELL_CHARS = 80
+MAX_ABOUT_CHARS = 300
+MIN_ROW_SHARE = 0.5  # of the lines of a passage that is a table
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The program for a question, None where no table has what it asks for.
+
+    `is_local` says that no chat model was there to say so, but a local technique in its place.
+    """
+
+    program: Program | None
+    is_local: bool = False
+
+
+def needs_plan(query_text: str, evidence: Sequence[Evidence]) -> bool:
+    """Return whether a question asks for a computation, or its best passage is a table."""
+    return parse_operation(query_text) is not None or (bool(evidence) and _is_table(evidence[0]))
+
+
+def _is_table(passage: Evidence) -> bool:
+    if read_row_cells(passage.hit.chunk.content, passage.hit.chunk.metadata):
+        return True
+    lines = [line for line in passage.text.splitlines() if line.strip()]
+    return sum(line.count("|") > 1 or " | " in line for line in lines) >= MIN_ROW_SHARE * len(lines) > 0
+
+
+def choose_tables(query_text: str, tables: Sequence[StoredTable], hits: Ranking) -> list[StoredTable]:
+    """Return the tables that a program may be over: those with the best hits first, then by shared terms.
+
+    Of lists nothing but their items can be counted.
+    """
+    asked: AskedOperation | None = parse_operation(query_text)
+    rank_by_chunk = {hit.chunk.id: rank for rank, hit in reversed(list(enumerate(hits)))}
+    terms = extract_terms(query_text)
+
+    def rank(table: StoredTable) -> tuple[int, int]:
+        ranks = (rank_by_chunk[row.chunk.id] for row in table.rows if row.chunk.id in rank_by_chunk)
+        known = extract_terms(" ".join((*table.columns, table.about, *(row.label for row in table.rows))))
+        return min(ranks, default=len(hits)), -len(terms & known)
+
+    counts = asked is not None and asked.kind == "count"
+    return sorted((table for table in tables if counts or not table.is_list), key=rank)[:MAX_PLANNED_TABLES]
+
+
+async def plan_program(query_text: str, tables: Sequence[StoredTable], llm: LLM, *, max_tokens: int) -> Plan:
+    """Ask a chat model for a program over tables, which are shown in at most `max_tokens`.
+
+    Raises:
+        Unavailable: the model did not answer, or its reply is no program over these tables (llm_output_invalid).
+    """
+    shown = _show_tables(tables, max_tokens)
+    by_id = {f"t{n}": table for n, table in enumerate(tables, start=1) if f"t{n}" in shown}
+    if not shown:
+        return Plan(None)
+    columns = [name_column(id, n) for id, table in by_id.items() for n in range(_count_columns(table))]
+    prompt = prompts.build_planning_prompt(query_text, shown, columns)
+    sources = [cell for table in by_id.values() for row in table.rows for cell in row.cells]
+    reply = await complete_object(prompt, llm, sources=sources, max_chars=MAX_CELL_CHARS)
+    return Plan(parse_program(reply.fields, by_id), reply.local)
+
+
+def _count_columns(table: StoredTable) -> int:
+    return min(len(table.columns), MAX_PLANNED_COLUMNS)
+
+
+def _show_tables(tables: Sequence[StoredTable], max_tokens: int) -> Mapping[str, Mapping[str, object]]:
+    """Return as many of the tables as fit, by id, with as many cells of their columns as fit."""
+    for count in range(len(tables), 0, -1):
+        for cells in SHOWN_CELLS:
+            shown = {f"t{n}": _show_table(f"t{n}", table, cells) for n, table in enumerate(tables[:count], start=1)}
+            if count_tokens(json.dumps(shown, ensure_ascii=False)) <= max_tokens:
+                return shown
+    return {}
+
+
+def _show_table(id: str, table: StoredTable, count: int) -> Mapping[str, object]:
+    return {
+        "about": " ".join(f"{table.title} {table.about}".split())[-MAX_ABOUT_CHARS:],
+        "rows": len(table.rows),
+        "columns": [
+            {
+                "id": name_column(id, n),
+                "name": table.columns[n][:MAX_CELL_CHARS],
+                "cells": _list_different((row.cells[n] for row in table.rows), count),
+            }
+            for n in range(_count_columns(table))
+        ],
+    }
+
+
+def _list_different(cells: Iterable[str], count: int) -> list[str]:
+    return list(dict.fromkeys(cell[:MAX_CELL_CHARS] for cell in cells))[:count]

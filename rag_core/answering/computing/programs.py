@@ -1,0 +1,189 @@
+"""Programs over tables as a chat model plans them: an operation, its columns, and the conditions on rows."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rag_core import prompts
+from rag_core.answering.computing.stored_tables import CitedRow, StoredTable
+from rag_core.prompts.completions import make_invalid_completion_error
+from rag_core.text.cell_values import MOMENTS, parse_cell_value
+from rag_core.text.figures import Figure
+
+MAX_SHOWN_CHARS = 80  # of a value in words
+_EMPTY = "empty"
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class RowCondition:
+    """What the cell of a row in a column has to be; the column is an index."""
+
+    column: int
+    relation: str
+    value: str
+
+    @property
+    def is_comparison(self) -> bool:
+        return self.relation in ("<", "<=", ">", ">=")
+
+    def holds(self, row: CitedRow) -> bool:
+        """Return whether a row meets the condition; a cell that cannot be compared does not."""
+        cell = row.cells[self.column]
+        match self.relation:
+            case "=":
+                return is_same(cell, self.value)
+            case "!=":
+                return not is_same(cell, self.value)
+            case "contains":
+                return fold(self.value) in fold(cell)
+        figure, limit = parse_cell_value(cell), parse_cell_value(self.value)
+        if figure is None or limit is None or not are_comparable(figure, limit):
+            return False
+        a, b = figure.value, limit.value
+        return {"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[self.relation]
+
+    def write(self, table: StoredTable) -> str:
+        """Return the condition in words, its value as the table has it."""
+        cells = (row.cells[self.column] for row in table.rows)
+        value = next((cell for cell in cells if self.relation != "contains" and is_same(cell, self.value)), self.value)
+        said = " ".join(value.split())[:MAX_SHOWN_CHARS] or _EMPTY
+        return f"{table.columns[self.column]} {self.relation} {said}"
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """An operation on a table, whose columns are indices; None for one that it does not need.
+
+    `where` are the conditions on rows, and `other_where` those on the rows with which these are compared.
+    """
+
+    operation: str
+    table: StoredTable
+    column: int | None = None
+    give: int | None = None
+    where: tuple[RowCondition, ...] = ()
+    other_column: int | None = None
+    other_where: tuple[RowCondition, ...] = ()
+
+    @property
+    def conditions(self) -> tuple[RowCondition, ...]:
+        return (*self.where, *self.other_where)
+
+
+def parse_program(fields: Mapping[str, Any], tables: Mapping[str, StoredTable]) -> Program | None:
+    """Return the program of a model's reply over the table that it names; None where it says that no table answers.
+
+    Raises:
+        Unavailable: the reply is no program, or names a table or column that there is not (llm_output_invalid).
+    """
+    operation, table_id = fields.get("operation"), fields.get("table")
+    if operation not in prompts.PLANNED_OPERATIONS:
+        raise make_invalid_completion_error("names no operation")
+    if operation == prompts.NOT_NEEDED:
+        return None
+    if not isinstance(table_id, str) or table_id not in tables:
+        raise make_invalid_completion_error("names no table that was given")
+    table = tables[table_id]
+    columns = {name_column(table_id, n): n for n in range(len(table.columns))}
+    return Program(
+        operation,
+        table,
+        _parse_column(fields.get("column"), columns),
+        _parse_column(fields.get("give"), columns),
+        _parse_conditions(fields.get("where"), columns),
+        _parse_column(fields.get("other_column"), columns),
+        _parse_conditions(fields.get("other_where"), columns),
+    )
+
+
+def name_column(table_id: str, column: int) -> str:
+    """Return the id by which a model names a column."""
+    return f"{table_id}.c{column + 1}"
+
+
+def _parse_column(id: object, columns: Mapping[str, int]) -> int | None:
+    if id is None or id == prompts.NOT_NEEDED:
+        return None
+    if not isinstance(id, str) or id not in columns:
+        raise make_invalid_completion_error("names a column that the table does not have")
+    return columns[id]
+
+
+def _parse_conditions(items: object, columns: Mapping[str, int]) -> tuple[RowCondition, ...]:
+    """Return the conditions of one side; one that cannot be read is an error, since without it others are chosen."""
+    if not isinstance(items, list | None):
+        raise make_invalid_completion_error("has conditions that are no list")
+    if len(items or ()) > prompts.MAX_PLANNED_CONDITIONS:
+        raise make_invalid_completion_error(f"has more than {prompts.MAX_PLANNED_CONDITIONS} conditions")
+    return tuple(_parse_condition(item, columns) for item in items or ())
+
+
+def _parse_condition(item: object, columns: Mapping[str, int]) -> RowCondition:
+    if isinstance(item, dict):
+        column, value = _parse_column(item.get("column"), columns), item.get("value")
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            value = str(value)
+        if column is not None and item.get("relation") in prompts.PLANNED_RELATIONS and isinstance(value, str):
+            return RowCondition(column, str(item["relation"]), value)
+    raise make_invalid_completion_error("has a condition that cannot be read")
+
+
+def find_unfounded(program: Program) -> str:
+    """Return which value of a condition the table does not have, or cannot compare; "" for none."""
+    for condition in program.conditions:
+        head = program.table.columns[condition.column]
+        said = f"“{' '.join(condition.value.split())[:MAX_SHOWN_CHARS]}”"
+        cells = [row.cells[condition.column] for row in program.table.rows]
+        if condition.is_comparison:
+            limit, figures = parse_cell_value(condition.value), list(filter(None, map(parse_cell_value, cells)))
+            if limit is None or not figures:
+                return f"{said} cannot be compared with the cells of {head}"
+            if not any(are_comparable(figure, limit) for figure in figures):
+                return f"{said} is in another unit than the cells of {head}"
+        elif condition.relation == "contains":
+            if not condition.value.strip() or not any(fold(condition.value) in fold(cell) for cell in cells):
+                return f"no cell of {head} has {said}"
+        elif not any(is_same(cell, condition.value) for cell in cells):
+            return f"no cell of {head} is {said}"
+    return ""
+
+
+def find_unsaid(program: Program, question: str) -> str:
+    """Return which number a program has from nowhere, or which one of the question it does not use; "" for none.
+
+    Numbers are compared as they are written; those of the question that stand in a head or cell of the table are used.
+    """
+    used = {number for condition in program.conditions for number in _list_numbers(condition.value)}
+    asked = set(_list_numbers(question))
+    cells = (cell for row in program.table.rows for cell in row.cells)
+    known = set(_list_numbers(" ".join((*program.table.columns, program.table.about, program.table.title, *cells))))
+    if asked and (unused := sorted(asked - used - known)):
+        return f"the question’s {unused[0]} is not in the computation"
+    limits = {n for c in program.conditions if c.is_comparison for n in _list_numbers(c.value)}
+    unsaid = sorted(limits - asked - known - {"0"})
+    return f"the question does not say {unsaid[0]}" if asked and unsaid else ""
+
+
+def _list_numbers(text: str) -> list[str]:
+    return [number.replace(",", "") for number in _NUMBER.findall(text)]
+
+
+def fold(text: str) -> str:
+    """Return a text as it is compared: case-folded, with single spaces."""
+    return " ".join(text.casefold().split())
+
+
+def is_same(cell: str, value: str) -> bool:
+    """Return whether a cell is a value: the same text, figure, date or time."""
+    if fold(cell) == fold(value):
+        return True
+    figure, other = parse_cell_value(cell), parse_cell_value(value)
+    return figure is not None and other is not None and figure.value == other.value and are_comparable(figure, other)
+
+
+def are_comparable(figure: Figure, limit: Figure) -> bool:
+    """Return whether two values are in one unit; a number without one has that of the other, unless it is a date."""
+    units = {figure.unit, limit.unit}
+    return len(units) == 1 or ("" in units and units.isdisjoint(MOMENTS))

@@ -1,0 +1,115 @@
+"""What the answer of a program says: the result, how the question was read, and the cells that it is of."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from rag_core.answering.computing.operations import CitedCell, Computation, Resolved
+from rag_core.answering.computing.stated_results import (
+    find_scale,
+    format_figure,
+    join_listed,
+    list_cells,
+    list_labels,
+    name_cell,
+)
+from rag_core.text.cell_values import DATE, TIME, YEARLESS_DATE
+
+MAX_NAMED_MISSING = 5
+_MINUTES_PER_HOUR = 60
+
+
+def state_program(resolved: Resolved) -> str:
+    """Return the result of a program, the operation with its conditions, and the cells in words."""
+    computation, cells = resolved.computation, resolved.computation.cells
+    condition = f" with {resolved.condition}" if resolved.condition else ""
+    scale = find_scale(resolved.table, cells) if cells else ""
+    match computation.kind:
+        case "count":
+            return _state_count(resolved, condition)
+        case "lookup":
+            return _state_lookup(cells, condition, scale) + _note_missing(resolved, "Empty")
+        case "sum" | "average":
+            total = _format_value(computation.result, cells, scale)
+            operation = f"{computation.kind.capitalize()} of {cells[0].column}{condition}"
+            return f"{total}. {operation}: {list_cells(cells)}." + _note_missing(resolved, "Without a figure")
+        case "extreme":
+            return _state_extreme(resolved, condition, scale) + _note_missing(resolved, "Without a figure")
+    return _state_sides(computation, resolved.sides, scale)
+
+
+def _state_count(resolved: Resolved, condition: str) -> str:
+    cells = resolved.computation.cells
+    if not cells:
+        return f"0. Counted: rows{condition}: none of {len(resolved.table.rows)}."
+    if resolved.is_distinct:
+        of = f"different {cells[0].column}{condition}"
+        return f"{len(cells)}. Counted: {of}: {join_listed([cell.text for cell in cells])}."
+    return f"{len(cells)}. Counted: rows{condition}: {list_labels(cells)}."
+
+
+def _state_lookup(cells: Sequence[CitedCell], condition: str, scale: str) -> str:
+    if len(cells) == 1 and cells[0].text != cells[0].row.label:
+        return f"{cells[0].text}{scale}. Selected: {cells[0].column} of {cells[0].row.label}{condition}."
+    listed = join_listed(list(dict.fromkeys(cell.text for cell in cells)))
+    return f"{listed}{scale}. Selected: {cells[0].column} of {len(cells)} rows{condition}."
+
+
+def _state_extreme(resolved: Resolved, condition: str, scale: str) -> str:
+    computation = resolved.computation
+    best = [cell for cell in computation.cells if cell.value == computation.result]
+    names = list(dict.fromkeys(cell.text for cell in resolved.given or best))
+    labels = " and ".join(dict.fromkeys(cell.row.label for cell in best))
+    is_named = labels in (" and ".join(names), best[0].text)
+    of = best[0].text if is_named else f"{labels}, {best[0].text}"
+    word = "Highest" if computation.is_highest else "Lowest"
+    operation = f"{word} {best[0].column} of {len(computation.cells)} rows{condition}"
+    return f"{' and '.join(names)}: {of}{scale}. {operation}."
+
+
+def _state_sides(computation: Computation, sides: tuple[str, str], scale: str) -> str:
+    cells, split = computation.cells, computation.split
+    if computation.kind == "share of rows":
+        part, whole = split, len(cells) - split
+        of = f"{whole} rows" + (f" with {sides[1]}" if sides[1] else "")
+        counted = f"{part} of {of}: {list_labels(cells[:split])}"
+        return f"{_round(computation.result)}%. Share of rows with {sides[0]}: {counted}."
+    named = [_state_side(side, cells, words) for side, words in zip((cells[:split], cells[split:]), sides, strict=True)]
+    both = f"{named[0]}; {named[1]}{scale}"
+    heads = " and ".join(dict.fromkeys(cell.column for cell in cells))
+    match computation.kind:
+        case "share":
+            return f"{_round(computation.result)}%. Share of {heads}: {both}."
+        case "multiple":
+            return f"{_round(computation.result)}. Ratio of {heads}: {both}."
+        case "ratio":
+            change = "more" if computation.result >= 0 else "less"
+            return f"{_round(abs(computation.result))}% {change}. Change of {heads} in percent: {both}."
+    return f"{_format_value(abs(computation.result), cells, scale, is_between=True)}. Difference of {heads}: {both}."
+
+
+def _state_side(side: Sequence[CitedCell], cells: Sequence[CitedCell], words: str) -> str:
+    if len(side) == 1:
+        return f"{name_cell(side[0], cells)}: {side[0].text}"
+    return f"{words or 'all rows'} ({list_cells(side)})"
+
+
+def _round(value: Decimal) -> str:
+    """Return a ratio with one place behind the point from 10 on, else with two."""
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+
+
+def _format_value(value: Decimal, cells: Sequence[CitedCell], scale: str, *, is_between: bool = False) -> str:
+    """Return a value in the unit of its cells: days between dates, and hours with minutes for times."""
+    units = {cell.figure.unit for cell in cells if cell.figure}
+    if units & {DATE, YEARLESS_DATE}:
+        return f"{value} days"
+    if TIME in units:
+        hours, minutes = divmod(round(value), _MINUTES_PER_HOUR)
+        return f"{hours}:{minutes:02} h" + (f", {value} minutes" if is_between else "")
+    return format_figure(value, cells, scale)
+
+
+def _note_missing(resolved: Resolved, what: str) -> str:
+    missing = resolved.without_figure
+    more = f" and {len(missing) - MAX_NAMED_MISSING} more" if len(missing) > MAX_NAMED_MISSING else ""
+    return f" {what}: {', '.join(missing[:MAX_NAMED_MISSING])}{more}." if missing else ""

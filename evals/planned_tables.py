@@ -1,8 +1,8 @@
 """`python -m evals.planned_tables [EVERY] [right|wrong]`: questions on tables with a chat model that plans by script.
 
-The planner gives the right program of `evals/data/table_programs`, or that with one part changed; everything else is the
-way of a user's question. A right program is answered if the reply states the result and cites its rows: that bounds what
-a competent model gives. Of wrong ones it is told how many become a verified answer, and of what kind.
+The planner gives the right program of `evals/data/table_programs`, or that with one part changed; everything else is
+the way of a user's question. A right program is answered if the reply states the result and cites its rows: that bounds
+what a competent model gives. Of wrong ones it is told how many become a verified answer, by the part that is changed.
 """
 
 import asyncio
@@ -68,10 +68,12 @@ class ScriptedPlanner:
 def write_plan(question: PlannedQuestion, tables: Sequence[Mapping[str, Any]], change: str = "") -> dict[str, object]:
     """Return the program as a model writes it, over the first table that has its heads; one part is changed."""
     program, table = question.program, question.table
-    shown = next((t for t in tables if len(t["columns"]) == len(table.heads)), None)
+    used = {program.of, program.give, *(condition.column for condition in program.conditions)} - {-1}
+    shown = next((t for t in tables if {_name_head(table, n) for n in used} <= _read_heads(t).keys()), None)
     if shown is None or program.operation == "none":
         return {"table": "none", "operation": "none"}
-    ids = [column["id"] for column in shown["columns"]]
+    heads = _read_heads(shown)
+    ids = [heads.get(_name_head(table, n), "none") for n in range(len(table.heads))]
 
     def write_all(conditions: frozenset[Any]) -> list[dict[str, str]]:
         return [{"column": ids[c.column], "relation": c.relation, "value": c.value} for c in conditions]
@@ -89,6 +91,15 @@ def write_plan(question: PlannedQuestion, tables: Sequence[Mapping[str, Any]], c
         "other_where": write_all(program.other),
     }
     return _change(plan, change, ids)
+
+
+def _read_heads(shown: Mapping[str, Any]) -> dict[str, str]:
+    return {column["name"]: column["id"] for column in shown["columns"]}
+
+
+def _name_head(table: Table, column: int) -> str:
+    """Return the head of a column as it is stored; an empty one of delimited text has its number."""
+    return " ".join(table.heads[column].replace("|", "/").split())
 
 
 def _change(plan: dict[str, Any], change: str, ids: Sequence[str]) -> dict[str, Any]:
@@ -114,7 +125,7 @@ def _change(plan: dict[str, Any], change: str, ids: Sequence[str]) -> dict[str, 
 def load_tables() -> Iterator[tuple[Table, list[PlannedQuestion]]]:
     """Yield the tables of the set in order, each with its questions."""
     for path in sorted(FOLDER.glob("*.jsonl.gz")):
-        for line in gzip.open(path, "rt", encoding="utf-8"):
+        for line in gzip.decompress(path.read_bytes()).decode().splitlines():
             given = json.loads(line)
             table = Table(given["title"], tuple(given["heads"]), tuple(map(tuple, given["rows"])))
             yield (
@@ -160,7 +171,9 @@ def find_flaw(question: PlannedQuestion, answer: Answer) -> str:
 
 def _states(text: str, answer: str) -> bool:
     """Return whether a result begins with a number, as it was rounded, or has each of the texts of an answer."""
-    stated = re.split(r"\. (?=(?:Counted|Selected|Sum|Average|Highest|Lowest|Difference|Ratio|Share|Change)\b)", text)[0]
+    stated = re.split(r"\. (?=(?:Counted|Selected|Sum|Average|Highest|Lowest|Difference|Ratio|Share|Change)\b)", text)[
+        0
+    ]
     figure = re.fullmatch(r"(-?\d+(?:\.\d+)?)%?", answer.replace(",", ""))
     if figure:
         numbers = [float(found.replace(",", "")) for found in _NUMBER.findall(stated)]

@@ -164,6 +164,7 @@ JUDGING_STYLES: Mapping[str, Callable[[Entries], Entries | str]] = {
 class ChatStub:
     """A chat model with one style of answering and one of judging; in its other tasks the local techniques stand in.
 
+    `programs` has, by question, what it replies where it is to plan a computation: fields, or a text as it stands.
     `answers` has true sentences by question, in place of those that the techniques choose; `truths` has, by words of a
     claim, the honest verdict on it and the words of a passage that decide. Other claims are not stated.
     """
@@ -174,6 +175,7 @@ class ChatStub:
         *,
         answering: str = "copies",
         judging: str = "honest",
+        programs: Mapping[str, object] | None = None,
         answers: Mapping[str, Sequence[str]] | None = None,
         truths: Mapping[str, tuple[str, str]] | None = None,
         model: str = "chat stub",
@@ -181,6 +183,7 @@ class ChatStub:
         self.name = model
         self._techniques = techniques
         self._restyle, self._garble = ANSWERING_STYLES[answering], JUDGING_STYLES[judging]
+        self._programs = programs or {}
         self._answers, self._truths = answers or {}, truths or {}
 
     async def complete(self, prompt: Prompt) -> Completion:
@@ -190,6 +193,8 @@ class ChatStub:
                 text = await self._answer(prompt)
             case "judge":
                 text = self._judge(prompt.inputs)
+            case "plan" if (program := self._programs.get(str(prompt.inputs["question"]))) is not None:
+                text = program if isinstance(program, str) else json.dumps(program)
             case "standalone_question":
                 text = json.dumps({"question": _write_standalone(prompt.inputs)})
             case _:

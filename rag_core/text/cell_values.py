@@ -25,6 +25,7 @@ _MONTH_FIRST = re.compile(
 )
 _CURRENCY = re.compile(r"^([-–−(]?)\s?(CHF|Rs\.?|kr\.?|NOK|SEK|DKK|PLN|CZK|INR|₹|zł)\s?(?=\d)", re.IGNORECASE)
 _ABOUT = re.compile(r"^(?:≈|~|ca\.?|approx\.?|about)\s*(?=\S)", re.IGNORECASE)
+_PLUS = re.compile(r"^\+\s?(?=[^\s\w]{0,2}\d)")  # of a change for the better
 _AFTER = re.compile(r"(?<=\d)\s?(?:[^\W\d_]|[°²³µ/%])[^\W\d_°²³/%.]{0,11}(?: ?/ ?[^\W\d_]{1,8})?\.?$")
 
 
@@ -42,8 +43,8 @@ def parse_cell_value(text: str) -> Figure | None:
 
 
 def _parse_amount(text: str) -> Figure | None:
-    """Return a figure, also with a currency that is a word, and with a unit of several signs ("km/h", "m²")."""
-    text = _ABOUT.sub("", text)
+    """Return a figure, also with a plus, with a currency that is a word, or with a unit of several signs ("km/h")."""
+    text = _PLUS.sub("", _ABOUT.sub("", text))
     unit = ""
     if currency := _CURRENCY.match(text):
         unit, text = currency[2].rstrip("."), currency[1] + text[currency.end() :]

@@ -10,7 +10,7 @@ from rag_core.answering.citations import ClaimPassage, build_citation
 from rag_core.answering.computing.degrees import LIMITING, MEASURING_VERBS, is_measured_by
 from rag_core.answering.computing.execution import run_program
 from rag_core.answering.computing.named_cells import fold_words, has_any, has_term
-from rag_core.answering.computing.operations import CitedCell, Resolved, Unresolved, is_recomputed
+from rag_core.answering.computing.operations import CitedCell, Resolved, Unresolved, are_quoted, is_recomputed
 from rag_core.answering.computing.planning import choose_tables, needs_plan, plan_program
 from rag_core.answering.computing.questions import AskedOperation, parse_lookup, parse_operation
 from rag_core.answering.computing.resolution import resolve
@@ -164,7 +164,7 @@ def _build_answer(outcome: Resolved | Unresolved, state: Callable[[Resolved], st
     """Return the claim of what was computed, once the cells have given the same result again."""
     if isinstance(outcome, Unresolved):
         return ComputedAnswer(reason=outcome.reason)
-    if not is_recomputed(outcome):
+    if not is_recomputed(outcome.computation) or not are_quoted((*outcome.given, *outcome.conditions)):
         return ComputedAnswer(reason="the result does not follow from the cells as they are quoted")
     run.techniques["operation"] = f"{outcome.computation.kind} over {len(outcome.computation.cells)} cells"
     return ComputedAnswer(_make_claim(state(outcome), outcome))

@@ -136,7 +136,8 @@ def _run_across(program: Program, doubt: str) -> Resolved | Unresolved:
     if reason := find_mixed_units(valued):
         return Unresolved(reason)
     condition = _write(program, program.where)
-    conditions = _list_condition_cells(program, rows)
+    unvalued = [_get_name(program, cell.row) for cell in cells if not cell.figure]
+    conditions = (*_list_condition_cells(program, rows), *unvalued)
     if program.operation in _ADDED:
         if _has_dates(valued):
             return Unresolved("dates cannot be added")

@@ -96,12 +96,9 @@ def compute(kind: OperationKind, cells: Sequence[CitedCell], *, is_highest: bool
     return Computation(kind, tuple(cells), _compute_result(kind, values, is_highest, split), is_highest, split)
 
 
-def is_recomputed(resolved: Resolved) -> bool:
+def is_recomputed(computation: Computation) -> bool:
     """Return whether the result follows from the cells as they stand in what is quoted, read once more."""
-    computation = resolved.computation
-    if not all(cell.text and cell.text in cell.row.quote for cell in (*computation.cells, *resolved.given)):
-        return False
-    if not all(cell.text in cell.row.quote for cell in resolved.conditions):
+    if not all(cell.text for cell in computation.cells) or not are_quoted(computation.cells):
         return False
     figures = [cell.figure for cell in computation.cells]
     if computation.kind not in UNCOMPUTED and not all(figures):
@@ -109,6 +106,11 @@ def is_recomputed(resolved: Resolved) -> bool:
     values = [figure.value if figure else Decimal(0) for figure in figures]
     again = _compute_result(computation.kind, values, computation.is_highest, computation.split)
     return again == computation.result
+
+
+def are_quoted(cells: Sequence[CitedCell]) -> bool:
+    """Return whether cells stand in the rows that are quoted for them."""
+    return all(cell.text in cell.row.quote for cell in cells)
 
 
 def _compute_result(kind: OperationKind, values: Sequence[Decimal], is_highest: bool, split: int) -> Decimal:

@@ -13,7 +13,8 @@ from rag_core.text.figures import Figure
 
 MAX_SHOWN_CHARS = 80  # of a value in words
 _EMPTY = "empty"
-_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_DIGITS = re.compile(r"\d+")
+_THOUSANDS_MARK = re.compile(r"(?<=\d)[,’'](?=\d{3}(?!\d))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +154,7 @@ def find_unfounded(program: Program) -> str:
 def find_unsaid(program: Program, question: str) -> str:
     """Return which number a program has from nowhere, or which one of the question it does not use; "" for none.
 
-    Numbers are compared as they are written; those of the question that stand in a head or cell of the table are used.
+    Numbers are compared by their digits, "21:00" as two; those of the question that stand in the table are used.
     """
     used = {number for condition in program.conditions for number in _list_numbers(condition.value)}
     asked = set(_list_numbers(question))
@@ -167,7 +168,7 @@ def find_unsaid(program: Program, question: str) -> str:
 
 
 def _list_numbers(text: str) -> list[str]:
-    return [number.replace(",", "") for number in _NUMBER.findall(text)]
+    return [digits.lstrip("0") or "0" for digits in _DIGITS.findall(_THOUSANDS_MARK.sub("", text))]
 
 
 def fold(text: str) -> str:

@@ -36,6 +36,9 @@ ASSEMBLERS: tuple[Assembler, ...] = (
     lambda question, text: prompts.build_query_expansion_prompt(question, [text], count=2, with_hyde=True),
     lambda question, text: prompts.build_summary_prompt(question, [text]),
     lambda question, text: prompts.build_judging_prompt(question, {"c1": text}, {"p1": text}, {"c1": ["p1"]}),
+    lambda question, text: prompts.build_planning_prompt(
+        question, {"t1": {"about": text, "columns": [{"id": "t1.c1", "name": text, "cells": [text]}]}}, ["t1.c1"]
+    ),
 )
 
 

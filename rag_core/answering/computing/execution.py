@@ -12,7 +12,7 @@ from rag_core.answering.computing.operations import (
     find_mixed_units,
     find_obstacle,
 )
-from rag_core.answering.computing.programs import Program, RowCondition, find_unfounded, find_unsaid
+from rag_core.answering.computing.programs import Program, RowCondition, find_doubt, find_unfounded
 from rag_core.answering.computing.stored_tables import CitedRow
 from rag_core.text.cell_values import DATE, YEARLESS_DATE, parse_cell_value
 
@@ -32,7 +32,7 @@ def run_program(program: Program, question: str) -> Resolved | Unresolved:
         return Unresolved("a row of the table is stored in parts, so it may be incomplete")
     if reason := find_unfounded(program):
         return Unresolved(reason)
-    doubt = find_unsaid(program, question)
+    doubt = find_doubt(program, question)
     match program.operation:
         case "lookup":
             return _look_up(program, doubt)

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from rag_core import prompts
+from rag_core.answering.computing.degrees import points_down
+from rag_core.answering.computing.named_cells import fold_words
 from rag_core.answering.computing.stored_tables import CitedRow, StoredTable
 from rag_core.prompts.completions import make_invalid_completion_error
 from rag_core.text.cell_values import MOMENTS, parse_cell_value
 from rag_core.text.figures import Figure
 
 MAX_SHOWN_CHARS = 80  # of a value in words
+MIN_NAME_LETTERS = 4  # of a cell that a question names: shorter ones are words of any question
 _EMPTY = "empty"
 _DIGITS = re.compile(r"\d+")
 _THOUSANDS_MARK = re.compile(r"(?<=\d)[,’'](?=\d{3}(?!\d))")
@@ -151,8 +154,18 @@ def find_unfounded(program: Program) -> str:
     return ""
 
 
-def find_unsaid(program: Program, question: str) -> str:
-    """Return which number a program has from nowhere, or which one of the question it does not use; "" for none.
+def find_doubt(program: Program, question: str) -> str:
+    """Return what in the words of a question speaks against a program; "" where nothing does.
+
+    They cannot speak for it: a wrong column that the table has is not told from the right one.
+    """
+    if program.operation == "highest" and points_down(question):
+        return "the question seems to ask for the lowest"
+    return _find_other_numbers(program, question) or _find_unused_cell(program, question)
+
+
+def _find_other_numbers(program: Program, question: str) -> str:
+    """Return which number a program has from nowhere, or which one of the question it does not use.
 
     Numbers are compared by their digits, "21:00" as two; those of the question that stand in the table are used.
     """
@@ -165,6 +178,24 @@ def find_unsaid(program: Program, question: str) -> str:
     limits = {n for c in program.conditions if c.is_comparison for n in _list_numbers(c.value)}
     unsaid = sorted(limits - asked - known - {"0"})
     return f"the question does not say {unsaid[0]}" if asked and unsaid else ""
+
+
+def _find_unused_cell(program: Program, question: str) -> str:
+    """Return which cell the question has in full that no condition is about, apart from words of the heads."""
+    table = program.table
+    used = _spread(" ".join((table.title, table.about, *table.columns, *(c.value for c in program.conditions))))
+    asked = _spread(question)
+    for cell in dict.fromkeys(cell for row in table.rows for cell in row.cells if len(cell) <= len(question)):
+        words = _spread(cell)
+        is_name = sum(map(str.isalpha, words)) >= MIN_NAME_LETTERS
+        if is_name and words in asked and words not in used:
+            return f"the question’s “{cell[:MAX_SHOWN_CHARS]}” is not in the computation"
+    return ""
+
+
+def _spread(text: str) -> str:
+    """Return the words of a text with a space on each side of them."""
+    return f" {' '.join(fold_words(text))} "
 
 
 def _list_numbers(text: str) -> list[str]:

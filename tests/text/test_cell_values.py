@@ -44,7 +44,8 @@ def test_a_date_is_its_day_however_it_is_written(text: str) -> None:
 
 def test_a_day_without_its_year_is_not_compared_with_one_that_has_it() -> None:
     first, second = parse_cell_value("29 February"), parse_cell_value("1 Mar")
-    assert first and second
+    assert first
+    assert second
     assert (first.unit, second.value - first.value) == (YEARLESS_DATE, 1)
 
 

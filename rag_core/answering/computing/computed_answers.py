@@ -55,15 +55,15 @@ async def plan_answer(
 ) -> ComputedAnswer | None:
     """Let the chat model plan a program over tables of the documents found, and carry it out; None where none answers.
 
-    It is asked for a computation, or if the best passage is a table (`needs_plan`). Where it fails, which is a
-    degradation, or a local technique stands in for it, the word rules say what is computed.
+    It is asked where a computation may be wanted and a table was found (`needs_plan`). Elsewhere, where it fails, which
+    is a degradation, and where a local technique stands in for it, the words of the question say what is computed.
     """
-    if not hits or not needs_plan(query.text, evidence):
-        return None
+    if not needs_plan(query.text, evidence):
+        return await compute_answer(query, hits, kit, run)
     loaded = await run.step("tables", _load_tables(query, hits, kit))
     tables = await asyncio.to_thread(choose_tables, query.text, loaded, hits)
     if not tables:
-        return None
+        return await _resolve_over_tables(parse_operation(query.text), loaded, run)
     planning = plan_program(query.text, tables, kit.llm, max_tokens=query.preset.evidence.context_tokens)
     planned = await run.attempt(
         "plan", planning, otherwise=None, fallback="the words of the question", within_s=PLANNING_TIMEOUT_S

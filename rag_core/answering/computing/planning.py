@@ -35,15 +35,23 @@ class Plan:
 
 
 def needs_plan(query_text: str, evidence: Sequence[Evidence]) -> bool:
-    """Return whether a question asks for a computation, or its best passage is a table."""
-    return parse_operation(query_text) is not None or (bool(evidence) and _is_table(evidence[0]))
+    """Return whether the best passage is a table, or a question asks for a computation and any passage has rows."""
+    if not evidence or _is_table(evidence[0]):
+        return bool(evidence)
+    return parse_operation(query_text) is not None and any(_count_row_lines(passage)[0] > 1 for passage in evidence)
 
 
 def _is_table(passage: Evidence) -> bool:
-    if read_row_cells(passage.hit.chunk.content, passage.hit.chunk.metadata):
-        return True
+    rows, lines = _count_row_lines(passage)
+    return rows >= MIN_ROW_SHARE * lines > 0
+
+
+def _count_row_lines(passage: Evidence) -> tuple[int, int]:
+    """Return how many lines of a passage are rows of a table, or cells of a row that is a passage, and all lines."""
     lines = [line for line in passage.text.splitlines() if line.strip()]
-    return sum(line.count("|") > 1 or " | " in line for line in lines) >= MIN_ROW_SHARE * len(lines) > 0
+    if read_row_cells(passage.hit.chunk.content, passage.hit.chunk.metadata):
+        return max(2, len(lines)), len(lines)
+    return sum(line.count("|") > 1 or " | " in line for line in lines), len(lines)
 
 
 def choose_tables(query_text: str, tables: Sequence[StoredTable], hits: Ranking) -> list[StoredTable]:

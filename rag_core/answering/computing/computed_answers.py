@@ -97,7 +97,7 @@ async def look_up_cell(
         or not _asks_for_column(asked, cells[0].column)
     ):
         return None
-    return ComputedAnswer(_make_claim(state_result(outcome, asked), outcome)) if is_recomputed(outcome) else None
+    return ComputedAnswer(_make_claim(state_result(outcome, asked), outcome)) if is_recomputed(outcome.computation) else None
 
 
 def _asks_for_column(asked: AskedOperation, column: str) -> bool:

@@ -143,7 +143,7 @@ def _decide_by_model(claim: Claim, examined: ExaminedClaim, context: str) -> _Ju
     scored = list(zip(examined.passages, examined.scores, strict=True))
     passage, scores = max(scored, key=lambda one: one[1].support)
     is_exchanged = examined.nearest and find_exchange(examined.nearest.alignment)  # which the model often misses
-    if scores.support >= _choose_least_support(claim, examined.nearest) and not is_exchanged:
+    if _is_enough(scores.support, claim, examined.nearest) and not is_exchanged:
         number = examined.passages.index(passage)
         found = Judgement("supported", scores.support, number, passage.quote, judge=SMALL_MODEL)
         return overrule_by_facts(claim.statement, examined.passages, found, context), passage
@@ -153,10 +153,11 @@ def _decide_by_model(claim: Claim, examined: ExaminedClaim, context: str) -> _Ju
     return None
 
 
-def _choose_least_support(claim: Claim, nearest: NearestStatement | None) -> float:
-    """Return the probability of the small model from which it supports a claim: less where the words nearly do."""
-    is_near = nearest and _is_sentence_alone(claim) and nearest.is_nearly_paraphrased
-    return MIN_CONFIRMING_SUPPORT if is_near else MIN_SUPPORT
+def _is_enough(support: float, claim: Claim, nearest: NearestStatement | None) -> bool:
+    """Return whether the small model supports a claim by this probability: less is needed where the words nearly do."""
+    if support >= MIN_SUPPORT or support < MIN_CONFIRMING_SUPPORT or nearest is None:
+        return support >= MIN_SUPPORT
+    return _is_sentence_alone(claim) and nearest.is_nearly_paraphrased
 
 
 def _leaves_out_only(nearest: NearestStatement | None) -> bool:

@@ -94,7 +94,7 @@ async def answer_query(query: Query, hits: Ranking, kit: Kit, run: Run) -> Answe
         field = await _attempt_over_tables("narrow", narrowing, "the whole record that was quoted", run)
         if field:
             run.keep_notes(notes)
-            return _build_computed_answer(query.text, field, evidence)
+            return replace(_build_computed_answer(query.text, field, evidence), confidence=answer.confidence)
     run.keep_notes(notes)
     return answer
 

@@ -21,7 +21,7 @@ from rag_core.stores.embedded.database import IndexDatabase, connect_to_index_da
 from tests.faults.test_load import server
 from tests.stores.sample import SCOPE, find, put
 
-LONG_TEXT = "\n\n".join(f"Chapter {n}. " + f"The pump of car {n} is checked at {n} bar. " * 30 for n in range(90))
+LONG_TEXT = "\n\n".join(f"Chapter {n}. " + f"The pump of car {n} is checked at {n} bar. " * 30 for n in range(30))
 
 
 class Service:
@@ -177,7 +177,7 @@ def test_a_job_under_way_ends_in_the_folder_that_it_began_in(service: Service, t
 
 
 def wait_for_job(service: Service, id: str, is_reached: Callable[[Any], bool]) -> None:
-    until = time.monotonic() + 240
+    until = time.monotonic() + 480
     while not is_reached(job := service.call("GET", f"index_jobs/{id}")[1]):
         assert job["status"] not in ("failed", "done"), job["error"]
         assert time.monotonic() < until

@@ -159,7 +159,7 @@ def lead(link: Path, to: Path) -> None:
 
 
 def test_a_job_under_way_stays_open_in_the_folder_that_it_began_in(service: Service, tmp_path: Path) -> None:
-    """C17, C36: nothing of it comes to the restored folder; put back, the folder that was moved ends it when its lease does."""
+    """C17, C36: nothing of it comes to the restored folder."""
     status, reply = service.index("long", LONG_TEXT, **{"async": True})
     assert status == 202, reply
     wait_for_job(service, reply["job_id"], lambda job: job["status"] == "running")

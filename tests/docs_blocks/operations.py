@@ -88,7 +88,7 @@ FAILURE_CODES = {
     "storage_full": "The disk is full; what was stored can be read.",
     "restore_unfinished": "Repeat the restore.",
     "store_busy": "Other writers hold the store; repeat the request.",
-    "store_moved": "The data folder was moved or deleted; put it, or a backup, in its place.",
+    "store_moved": "The data folder was moved; put it back.",
     "store_failed": "The database of the store failed or did not answer.",
     "unavailable": "A local model cannot be run.",
     "web_unavailable": "The web search did not answer.",

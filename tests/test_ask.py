@@ -141,6 +141,17 @@ async def test_without_model_and_ranker_sentences_are_found_and_verified_by_thei
     assert set(answer.confidence.inputs) == {"certainty", "support", "coverage", "names", "kind", "asserted"}
 
 
+@pytest.mark.parametrize(
+    ("reranker", "reason"),
+    [(OverlapReranker(), "the chat model gave no answer"), (NoReranker("no files"), "could not be read for an answer")],
+)
+async def test_a_step_that_failed_is_not_told_as_passages_without_the_answer(reranker: Reranker, reason: str) -> None:
+    """A model that hung left "what was found does not state the answer", which nobody had looked for."""
+    answer = await asked(Unavailable("down"), reranker=reranker, question="Who invented the saxophone in 1840?")
+    assert answer.status == "unknown"
+    assert reason in answer.text
+
+
 async def test_nothing_found_is_unknown_with_a_reason() -> None:
     """C09 (RELIABILITY): never an invented answer, and no model is asked."""
     run, llm = Run(), ScriptedLLM()

@@ -53,6 +53,9 @@ MIN_ANSWERED = 0.9  # probability from which the small model is believed that a 
 COMPUTING_TIMEOUT_S = 10.0  # reading the tables of a few documents takes milliseconds
 REFUSAL_TEXT = "I don't know: what was found does not state the answer."
 NOTHING_FOUND_TEXT = "I don't know: no passage was found."
+UNREAD_TEXT = "I don't know: what was found could not be read for an answer, only compared by its words."
+UNANSWERED_TEXT = "I don't know: the chat model gave no answer, and no sentence of what was found does by itself."
+REFUSAL_TEXTS = frozenset({REFUSAL_TEXT, NOTHING_FOUND_TEXT, UNREAD_TEXT, UNANSWERED_TEXT})
 DEFAULT_GENERATION = GenerationOptions()
 
 
@@ -92,7 +95,7 @@ async def answer_query(query: Query, hits: Ranking, kit: Kit, run: Run) -> Answe
     elif not kit.has_chat_model:
         narrowing = narrow_to_field(query, answer.claims, evidence, hits, kit, run)
         field = await _attempt_over_tables("narrow", narrowing, "the whole record that was quoted", run)
-        if field:
+        if field and field.claim:
             run.keep_notes(notes)
             return replace(_build_computed_answer(query.text, field, evidence), confidence=answer.confidence)
     run.keep_notes(notes)
@@ -337,7 +340,7 @@ def _build_answer(
         run.warn("low_confidence", doubt)
         verified, confidence = (), compute_confidence(query_text, answer_draft.certainty, (), (), quoted=True)
     return Answer(
-        text=join_claims(verified) or (REFUSAL_TEXT if evidence else NOTHING_FOUND_TEXT),
+        text=join_claims(verified) or _write_refusal(evidence, run),
         status="answered" if verified else "unknown",
         origin="extractive" if answer_draft.local else "model",
         claims=tuple(verified),
@@ -345,3 +348,13 @@ def _build_answer(
         evidence=evidence,
         missing_words=find_missing_words(query_text, cited or evidence[:1]),
     )
+
+
+def _write_refusal(evidence: tuple[Evidence, ...], run: Run) -> str:
+    """Return why there is no answer: a step that failed is never told as passages that do not have it."""
+    failed = {degradation.step for degradation in run.degraded}
+    if not evidence:
+        return NOTHING_FOUND_TEXT
+    if "extract" in failed:
+        return UNREAD_TEXT
+    return UNANSWERED_TEXT if "answer" in failed else REFUSAL_TEXT

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from rag_core.answering import citation_styles, citations
-from rag_core.answering.answer import NOTHING_FOUND_TEXT, REFUSAL_TEXT, answer_by_extraction
+from rag_core.answering.answer import REFUSAL_TEXT, REFUSAL_TEXTS, answer_by_extraction
 from rag_core.answering.claim_replies import CitationReply, ClaimReply, format_claims
 from rag_core.answering.verification import verify_claims
 from rag_core.core.kit import Kit
@@ -51,8 +51,7 @@ async def verify_response(
     screened, removed = await asyncio.to_thread(screen_text, response_text, [passage.text for passage in evidence])
     if removed:
         _note_removed_links(run)
-    is_refusal = screened in (REFUSAL_TEXT, NOTHING_FOUND_TEXT)
-    claims = [] if is_refusal else await asyncio.to_thread(citations.split_into_claims, screened)
+    claims = [] if screened in REFUSAL_TEXTS else await asyncio.to_thread(citations.split_into_claims, screened)
     if len(claims) > MAX_CHECKED_SENTENCES:
         run.warn("claims_cut", f"only the first {MAX_CHECKED_SENTENCES} of {len(claims):,} sentences are verified")
     claims = claims[:MAX_CHECKED_SENTENCES]

@@ -85,8 +85,11 @@ async def look_up_cell(
 ) -> ComputedAnswer | None:
     """Return the one cell of a quoted row that a question asks for by its head; None where no one cell is certain."""
     asked = parse_lookup(query.text)
-    outcome = resolve(asked, await run.step("tables", _load_tables(query, hits, kit))) if asked else None
-    if asked is None or not _is_lookup(outcome):
+    if asked is None:
+        return None
+    tables = await run.step("tables", _load_tables(query, hits, kit))
+    outcome = await asyncio.to_thread(resolve, asked, tables)
+    if not _is_lookup(outcome):
         return None
     cells = outcome.computation.cells
     is_quoted = any(c.chunk_id == cells[0].row.chunk.id and cells[0].row.quote in c.quote for c in quoted)
@@ -97,7 +100,7 @@ async def look_up_cell(
         or not _asks_for_column(asked, cells[0].column)
     ):
         return None
-    return ComputedAnswer(_make_claim(state_result(outcome, asked), outcome)) if is_recomputed(outcome.computation) else None
+    return _build_answer(outcome, lambda resolved: state_result(resolved, asked), run)
 
 
 def _asks_for_column(asked: AskedOperation, column: str) -> bool:

@@ -53,7 +53,7 @@ def _repeats_labels(table: StoredTable) -> bool:
 
 
 def _find_rows_by_noun(
-    asked: AskedOperation, table: StoredTable, named: Sequence[CitedRow]
+    asked: AskedOperation, table: StoredTable, named_rows: Sequence[CitedRow]
 ) -> list[tuple[int, frozenset[str], CitedRow]]:
     """Return the rows of which the question has the noun alone, which no other row has: "goggles", "safety goggles".
 
@@ -80,7 +80,7 @@ def _read_noun(label: str) -> frozenset[str]:
 
 
 def _find_rows_by_name(
-    asked: AskedOperation, table: StoredTable, named: Sequence[CitedRow]
+    asked: AskedOperation, table: StoredTable, named_rows: Sequence[CitedRow]
 ) -> list[tuple[int, frozenset[str], CitedRow]]:
     """Return the rows of which the question has one capitalised word that no other row and no column has: a first name.
 
@@ -106,8 +106,13 @@ def _choose_group(rows: Sequence[CitedRow], terms: frozenset[str]) -> tuple[Cite
     return tuple(below if is_chosen else rows)
 
 
-def find_equal_cells(asked: AskedOperation, table: StoredTable) -> tuple[tuple[int, str], ...]:
-    """Return the columns of words, and the cells in them, that the question names in full: "TX", "Northgate Tools"."""
+def find_equal_cells(
+    asked: AskedOperation, table: StoredTable, named_rows: Sequence[CitedRow]
+) -> tuple[tuple[int, str], ...]:
+    """Return the columns of words, and the cells in them, that the question names in full: "TX", "Northgate Tools".
+
+    Where it names no row, the cells that say of what kind a row is are among them.
+    """
     if table.is_list or asked.kind in PAIRED:
         return ()
     found: list[tuple[int, str]] = []
@@ -128,7 +133,7 @@ def find_equal_cells(asked: AskedOperation, table: StoredTable) -> tuple[tuple[i
                 continue
             if not _SHORT_CODE.fullmatch(cell) or cell in WORD_PATTERN.findall(asked.text):
                 found.append((n, cell))
-    kinds = _find_cells_of_kind(asked, table)
+    kinds = [] if named_rows else _find_cells_of_kind(asked, table)
     return (*found, *(one for one in kinds if one[0] not in dict(found)))
 
 

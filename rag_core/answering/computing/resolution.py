@@ -85,7 +85,7 @@ class _TableView:
     @classmethod
     def from_table(cls, asked: AskedOperation, table: StoredTable) -> "_TableView":
         named = find_named_rows(asked, table)
-        equal = find_equal_cells(asked, table)
+        equal = find_equal_cells(asked, table, named)
         groups = " ".join({row.group for row in named or table.rows})
         words = [*table.columns, table.about, groups, *(row.label for row in named), *(cell for _, cell in equal)]
         own = extract_terms(" ".join(words))

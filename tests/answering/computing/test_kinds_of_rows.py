@@ -43,3 +43,8 @@ async def test_rows_of_the_kind_that_is_asked_for_are_chosen(question: str, firs
 )
 async def test_a_kind_that_no_row_has_is_not_answered_by_another(question: str) -> None:
     assert (await ask(question))[0] == "unknown"
+
+
+async def test_rows_that_are_named_are_all_added_whatever_their_kind() -> None:
+    status, text = await ask("What do the NP-310 and the BV-20 cost together?")
+    assert (status, text.startswith("2,189. Sum of Price EUR: NP-310 2150, BV-20 39.")) == ("answered", True), text

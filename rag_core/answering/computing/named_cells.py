@@ -53,7 +53,7 @@ def _repeats_labels(table: StoredTable) -> bool:
 
 
 def _find_rows_by_noun(
-    asked: AskedOperation, table: StoredTable, named_rows: Sequence[CitedRow]
+    asked: AskedOperation, table: StoredTable, named: Sequence[CitedRow]
 ) -> list[tuple[int, frozenset[str], CitedRow]]:
     """Return the rows of which the question has the noun alone, which no other row has: "goggles", "safety goggles".
 
@@ -80,7 +80,7 @@ def _read_noun(label: str) -> frozenset[str]:
 
 
 def _find_rows_by_name(
-    asked: AskedOperation, table: StoredTable, named_rows: Sequence[CitedRow]
+    asked: AskedOperation, table: StoredTable, named: Sequence[CitedRow]
 ) -> list[tuple[int, frozenset[str], CitedRow]]:
     """Return the rows of which the question has one capitalised word that no other row and no column has: a first name.
 

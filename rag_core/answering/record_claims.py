@@ -91,11 +91,12 @@ def judge_by_records(claim: Claim, records: Sequence[Record]) -> FieldJudgement 
     words = _read_claim(claim)
     if not words:
         return None
-    found = [judgement for record in records for judgement in _judge_by_record(words, record)]
+    forms = [*map(_name_unit, words)]
+    found = [judgement for record in records for judgement in _judge_by_record(words, forms, record)]
     if not found:
         return None
     supported = (one for one in found if one.finding == "supported")
-    supporting = next((one for one in supported if not _has_rival(words, one, records)), None)
+    supporting = next((one for one in supported if not _has_rival(words, forms, one, records)), None)
     if supporting:
         return supporting
     is_one = len({one.field.value for one in found}) == 1 and len({_read_form(one.field.head) for one in found}) == 1
@@ -105,14 +106,16 @@ def judge_by_records(claim: Claim, records: Sequence[Record]) -> FieldJudgement 
     return FieldJudgement("unclear", found[0].record, found[0].field, found[0].conflict)
 
 
-def _has_rival(words: Sequence[NormalizedWord], found: FieldJudgement, records: Sequence[Record]) -> bool:
+def _has_rival(
+    words: Sequence[NormalizedWord], forms: Sequence[str], found: FieldJudgement, records: Sequence[Record]
+) -> bool:
     """Return whether another record of the document has this name and head, another value, and as much of the claim."""
     for other in records:
         if (other.chunk.document_id, other.name) != (found.record.chunk.document_id, found.record.name):
             continue
         own = next((field for field in other.fields if field.head == found.field.head), found.field)
         alike = replace(other, fields=(found.field,), peers=())
-        if own.value != found.field.value and any(_judge_by_record(words, alike)):
+        if own.value != found.field.value and any(_judge_by_record(words, forms, alike)):
             return True
     return False
 
@@ -131,6 +134,7 @@ def _read(text: str) -> Sequence[NormalizedWord]:
     return read_words(rewrite_amounts(f" {text}"))  # a sign is one after a space alone
 
 
+@remember_in_request(REMEMBERED_TEXTS)
 def _read_form(text: str) -> tuple[str, ...]:
     return tuple(map(_name_unit, _read(text)))
 
@@ -139,9 +143,8 @@ def _name_unit(word: NormalizedWord) -> str:
     return get_unit(word.form) or word.form
 
 
-def _judge_by_record(words: Sequence[NormalizedWord], record: Record) -> Iterator[FieldJudgement]:
+def _judge_by_record(words: Sequence[NormalizedWord], forms: Sequence[str], record: Record) -> Iterator[FieldJudgement]:
     """Yield what each field says that the claim names with the record; of heads within others only the longest."""
-    forms = [*map(_name_unit, words)]
     named = _find_run(forms, _read_form(record.name)) if record.name else frozenset()
     if record.name and not named:
         return
@@ -180,6 +183,7 @@ def _is_same_name(form: str, other: str) -> bool:
     return form == other or (not (any(map(str.isdigit, form + other))) and is_same_word(form, other))
 
 
+@remember_in_request(REMEMBERED_TEXTS)
 def _split_head(head: str) -> tuple[tuple[str, ...], frozenset[str]]:
     """Return the words that tell what a field is, and the units that its head gives to the value."""
     forms = _read_form(head)

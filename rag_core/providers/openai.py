@@ -218,7 +218,8 @@ class _OpenAIService:
                 current_span.set_attributes(record_usage(reply, common_attributes, requested_model=self._model))
                 return parse(reply)
             except INVALID_REPLY_ERRORS as error:
-                message = f"{self._dependency.name} returned a reply that cannot be parsed ({type(error).__name__})"
+                form = "a reply of another form than its API has, such as an error page or a message without text"
+                message = f"{self._dependency.name} returned {form}"
                 raise Unavailable(message, code=self._invalid_code) from error
 
     async def _attempt(self, send: Callable[[float], Awaitable[R]], request: Mapping[str, Any], within_s: float) -> R:

@@ -11,6 +11,7 @@ import uuid
 from array import array
 from base64 import b64encode
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from typing import Any, TypeVar
@@ -217,9 +218,17 @@ class ModelService:
         if [message["content"] for message in messages] == [AVAILABILITY.system, AVAILABILITY.user]:
             return Completion("Yes.", "local: no chat model", local=True)
         reply = _run_technique(self._llm.complete(_recognise_prompt(messages)))
-        if reply.local and schema is not None and not _matches_schema(_parse_json_reply(reply.text), schema):
-            raise ModelRefusal(501, "The local techniques do not reply in this schema.", param="response_format")
-        return reply
+        return _hold_to_schema(reply, schema) if reply.local and schema is not None else reply
+
+
+def _hold_to_schema(reply: Completion, schema: Mapping[str, Any]) -> Completion:
+    """Return a local technique's reply without the fields that the schema does not have, such as `margin`."""
+    fields = _parse_json_reply(reply.text)
+    if isinstance(fields, dict):
+        fields = {name: value for name, value in fields.items() if name in schema.get("properties", ())}
+    if not _matches_schema(fields, schema):
+        raise ModelRefusal(501, "The local techniques do not reply in this schema.", param="response_format")
+    return replace(reply, text=json.dumps(fields))
 
 
 def _read_response_request(body: Mapping[str, Any], limit_name: str) -> dict[str, Any]:

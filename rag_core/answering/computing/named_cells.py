@@ -18,6 +18,12 @@ _SHORT_CODE = re.compile(r"[A-Z]{1,3}")  # a cell that is found only in capitals
 _END_OF_NOUN = re.compile(r"[(\[,:;]|\s\d|\s[-–—]\s|\b(?:for|of|in|on|at|per|with|from)\b")
 _CODE_OF_NAME = re.compile(r"(?:^|\s)(?=[^\s\d]{0,20}\d)")  # before a word with a digit
 _UNIT_OF_LABEL = re.compile(r"\([^()]{1,12}\)$|, per \w+$")  # "Chlorine (kg)", "Room hire, per hour"
+_NUMBERED = re.compile(
+    r"\b(?:\d{1,6}|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|hundred)"
+    r"(?P<what>(?: [^\W\d_]{1,30}){1,3})",
+    re.IGNORECASE,
+)
+_SENTENCE_END = re.compile(r"[.!?;:](?:\s|$)")
 _HAVING_TERMS = extract_terms("contains contain includes include has have is")  # of a head: "Contains nuts"
 _YES, _NO = ("yes", "true", "y", "x", "✓", "✔"), ("no", "false", "n", "", "-", "–", "✗")
 
@@ -246,3 +252,13 @@ def _begins_alike(term: str, other: str) -> bool:
     shared = next((n for n, (a, b) in enumerate(zip(term, other, strict=False)) if a != b), min(len(term), len(other)))
     longest = max(len(term), len(other))
     return shared >= MIN_SHARED_LETTERS and shared >= MIN_SHARED_SHARE * longest and not term.isdigit()
+
+
+def states_count(about: str, asked: AskedOperation) -> bool:
+    """Return whether a sentence above a table gives the asked count: "locked by eight hydraulic pins"."""
+    for sentence in _SENTENCE_END.split(" ".join(about.split())):
+        terms = extract_terms(sentence)
+        if asked.terms and all(has_term(term, terms) for term in asked.terms):
+            numbered = extract_terms(" ".join(match["what"] for match in _NUMBERED.finditer(sentence)))
+            return has_any(asked.counted, numbered)
+    return False

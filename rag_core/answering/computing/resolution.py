@@ -14,6 +14,7 @@ from rag_core.answering.computing.named_cells import (
     is_total,
     is_written_out,
     state_cells,
+    states_count,
 )
 from rag_core.answering.computing.operations import (
     CitedCell,
@@ -234,6 +235,8 @@ class _TableView:
             if self.named_rows or not is_subject:
                 return None
         if (self.asked.kind == "filter" and not is_limited) or self._find_open_conditions(subject, distinct):
+            return None
+        if not is_limited and states_count(self.table.about, self.asked):
             return None
         if distinct is not None:
             first: dict[str, CitedRow] = {}

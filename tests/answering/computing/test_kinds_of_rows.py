@@ -15,9 +15,21 @@ BV-20,Ball valve BV-20,39,12
 """
 
 
-async def ask(question: str) -> tuple[str, str]:
+SURVEY = """# Car deck
+
+The bow door of the Aurelia is locked by eight hydraulic pins; each is tested at 210 bar.
+
+| Item | Found | Verdict |
+| --- | --- | --- |
+| CAR-01 | 53 mm | fail |
+| CAR-02 | 46 mm | pass |
+| CAR-03 | 75 mm | fail |
+"""
+
+
+async def ask(question: str, text: str = ARTICLES, filename: str = "articles.csv") -> tuple[str, str]:
     rag = RAG(build_in_memory_kit())
-    await rag.index(Upload(data=ARTICLES.encode(), filename="articles.csv"), scope=SCOPE)
+    await rag.index(Upload(data=text.encode(), filename=filename), scope=SCOPE)
     answer = (await rag.answer(question, scope=SCOPE, preset="standard")).answer
     return answer.status, answer.text
 
@@ -48,3 +60,11 @@ async def test_a_kind_that_no_row_has_is_not_answered_by_another(question: str) 
 async def test_rows_that_are_named_are_all_added_whatever_their_kind() -> None:
     status, text = await ask("What do the NP-310 and the BV-20 cost together?")
     assert (status, text.startswith("2,189. Sum of Price EUR: NP-310 2150, BV-20 39.")) == ("answered", True), text
+
+
+async def test_a_count_that_the_text_above_a_table_states_is_quoted_and_its_rows_are_not_counted() -> None:
+    """A stranger was told "12", the rows of the survey below the sentence on the pins."""
+    status, text = await ask("How many pins lock the bow door of the Aurelia?", SURVEY, "survey.md")
+    assert (status, "eight hydraulic pins" in text) == ("answered", True), text
+    status, text = await ask("How many items of the car deck fail?", SURVEY, "survey.md")
+    assert (status, text[:2]) == ("answered", "2."), text

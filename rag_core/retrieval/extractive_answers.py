@@ -67,13 +67,6 @@ def get_least_answerability(scorer: EntailmentScorer | None) -> float:
     return MIN_ANSWERABILITY if scorer is None else OPEN_ANSWERABILITY
 
 
-async def select_answer_sentences(
-    query_text: str, passages: Sequence[PromptPassage], reranker: Reranker, *, least: float = MIN_ANSWERABILITY
-) -> list[tuple[str, str]]:
-    """Return the sentences of `select_answer` alone. Raises as it does."""
-    return (await select_answer(query_text, passages, reranker, least=least)).sentences
-
-
 async def select_answer(
     query_text: str, passages: Sequence[PromptPassage], reranker: Reranker, *, least: float = MIN_ANSWERABILITY
 ) -> SelectedAnswer:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from rag_core.retrieval.extractive_answers import READ_SENTENCES, select_answer, select_answer_sentences
+from rag_core.retrieval.extractive_answers import READ_SENTENCES, select_answer
 from tests import local
 from tests.fakes import OverlapReranker
 
@@ -44,7 +44,7 @@ REPORT = [
     ],
 )
 async def test_a_period_is_answered_in_whatever_spelling_and_no_other_one_for_it(question: str, answer: str) -> None:
-    chosen = await select_answer_sentences(question, REPORT, local.reranker())
+    chosen = (await select_answer(question, REPORT, local.reranker())).sentences
     assert bool(chosen) == bool(answer)
     assert answer in " ".join(text for text, _ in chosen)
 
@@ -54,7 +54,7 @@ async def test_of_later_passages_fewer_sentences_are_read_those_that_share_most_
     ranker = OverlapReranker()
     text = " ".join(f"Tyre {n} is worn." for n in range(20)) + " The gearbox overheats at 140 degrees. Stop."
     passages = [{"id": f"e{n}", "title": "Manual", "section": "", "text": text} for n in range(6)]
-    chosen = await select_answer_sentences("When does the gearbox overheat?", passages, ranker)
+    chosen = (await select_answer("When does the gearbox overheat?", passages, ranker)).sentences
     assert chosen == [("The gearbox overheats at 140 degrees.", "e0")]
     [read] = ranker.calls
     assert len(read) == 22 + READ_SENTENCES + 4 + 2 + 1 + 1
@@ -66,7 +66,7 @@ TABLE = "|  | 2024 | 2023 |\nGarden | 870 | 815\nToys | (173) | (90)\nMarine | 3
 
 async def test_a_row_is_quoted_with_the_names_of_its_columns() -> None:
     passages = [{"id": "e1", "title": "Report", "section": "Profit", "text": TABLE}]
-    chosen = await select_answer_sentences("What was the profit of Toys in the report?", passages, OverlapReranker())
+    chosen = (await select_answer("What was the profit of Toys in the report?", passages, OverlapReranker())).sentences
     assert [text for text, _ in chosen][:2] == ["| | 2024 | 2023 |", "Toys | (173) | (90)"]
 
 
@@ -89,7 +89,7 @@ HOTELS = "City | Hotel limit per night | Allowance\nOslo | 2,100 | 980\nCopenhag
 )
 async def test_the_names_of_columns_alone_are_no_answer(question: str, rows: list[str]) -> None:
     passages = [{"id": "e1", "title": "Handbook", "section": "Travel", "text": HOTELS}]
-    chosen = await select_answer_sentences(question, passages, SubjectReranker())
+    chosen = (await select_answer(question, passages, SubjectReranker())).sentences
     assert [text for text, _ in chosen] == ([HOTELS.split("\n")[0], *rows] if rows else [])
 
 
@@ -100,7 +100,7 @@ async def test_a_record_is_quoted_whole() -> None:
         {"id": f"e{n}", "title": "Staff", "section": "Staff", "text": record.format(*one)}
         for n, one in enumerate([("Siri Lund", "2023-06-12"), ("Per Nes", "2012-10-29")])
     ]
-    chosen = await select_answer_sentences("When was Siri Lund hired?", passages, local.reranker())
+    chosen = (await select_answer("When was Siri Lund hired?", passages, local.reranker())).sentences
     assert chosen == [(" ".join(record.format("Siri Lund", "2023-06-12").split()), "e0")]
 
 
@@ -112,7 +112,7 @@ async def test_a_line_of_a_slide_is_quoted_by_itself() -> None:
     """Its lines have no marks and no full stops, and look like titles above the last one."""
     slide = "Plan for Q2\n\nLaunch of the NP-500 in June\nHire two technicians\nClose the Gdansk site by 30 June"
     passages = [{"id": "e1", "title": "Sales review", "section": "Plan for Q2", "text": slide}]
-    chosen = await select_answer_sentences("When is the NP-500 launched?", passages, local.reranker())
+    chosen = (await select_answer("When is the NP-500 launched?", passages, local.reranker())).sentences
     assert chosen == [("Launch of the NP-500 in June", "e1")]
 
 
@@ -125,7 +125,7 @@ async def test_a_list_is_quoted_over_the_end_of_its_page() -> None:
         page(2, f"Vans > {lead_in}", "- Depot 3"),
         page(4, f"Vans > {lead_in}", "- Depot 9 of another book", title="Another"),
     ]
-    chosen = await select_answer_sentences("In which depots do the vans stand?", pages, OverlapReranker())
+    chosen = (await select_answer("In which depots do the vans stand?", pages, OverlapReranker())).sentences
     assert [text for text, _ in chosen] == [
         lead_in,
         *(f"- Depot {number}" for number in range(1, 6)),
@@ -135,7 +135,7 @@ async def test_a_list_is_quoted_over_the_end_of_its_page() -> None:
 async def test_a_list_is_quoted_beyond_eight_items() -> None:
     items = "\n".join(f"- Depot {n}" for n in range(1, 13))
     passages = [{"id": "e1", "title": "Manual", "section": "", "text": f"The vans stand in these depots:\n{items}"}]
-    chosen = await select_answer_sentences("In which depots do the vans stand?", passages, OverlapReranker())
+    chosen = (await select_answer("In which depots do the vans stand?", passages, OverlapReranker())).sentences
     assert [text for text, _ in chosen][1:] == items.split("\n")
 
 
@@ -155,7 +155,9 @@ async def test_what_is_not_is_quoted_where_it_is_asked_for(question: str, answer
         "There is also a list of things that the allowance does not cover. These include:\n\n- Meals and drinks\n"
     )
     passages = [{"id": "e1", "title": "Travel allowance", "section": "", "text": text}]
-    chosen = " ".join(part for part, _ in await select_answer_sentences(question, passages, local.reranker(), least=0))
+    chosen = " ".join(
+        part for part, _ in (await select_answer(question, passages, local.reranker(), least=0)).sentences
+    )
     assert all(part in chosen for part in answer)
     assert ("Train tickets" in chosen) != ("Meals and drinks" in chosen)
 
@@ -163,7 +165,7 @@ async def test_what_is_not_is_quoted_where_it_is_asked_for(question: str, answer
 async def test_without_a_denial_a_question_for_what_is_not_has_no_answer() -> None:
     text = "The allowance pays for travel to customers. Train tickets are covered in full."
     passages = [{"id": "e1", "title": "Travel allowance", "section": "", "text": text}]
-    assert await select_answer_sentences("What does the allowance not cover?", passages, local.reranker()) == []
+    assert (await select_answer("What does the allowance not cover?", passages, local.reranker())).sentences == []
 
 
 async def test_the_margin_is_over_the_best_sentence_of_another_passage_that_says_something_else() -> None:

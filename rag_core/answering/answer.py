@@ -84,22 +84,24 @@ async def answer_query(query: Query, hits: Ranking, kit: Kit, run: Run) -> Answe
     if computed and (computed.claim or not kit.has_chat_model):
         return _build_computed_answer(query.text, computed, evidence)
     answer, notes = await run.try_out(answer_from_evidence(query.text, evidence, kit, run, tells_claims=True))
-    if answer.status == "unknown" and not kit.has_chat_model:  # a cell may be too terse for the small model
+    computed = None if kit.has_chat_model else await _find_in_tables(query, answer, hits, kit, run)
+    if computed is None or (computed.claim and answer.status == "answered"):  # a field is of what was quoted
+        run.keep_notes(notes)
+    return answer if computed is None else _build_computed_answer(query.text, computed, evidence)
+
+
+async def _find_in_tables(query: Query, answer: Answer, hits: Ranking, kit: Kit, run: Run) -> ComputedAnswer | None:
+    """Return what tables say in place of a quoted answer: the asked field, or why that is none; None for neither."""
+    if answer.status == "unknown":  # a cell may be too terse for the small model
         looking_up = look_up_answer(query, hits, kit, run)
         found = await _attempt_over_tables("look_up", looking_up, "the refusal of what was quoted", run)
-        if found and found.claim:
-            return _build_computed_answer(query.text, found, evidence)
-    elif not kit.has_chat_model and (uncomputed := find_uncomputed(query.text, answer.claims)):
+    elif uncomputed := find_uncomputed(query.text, answer.claims):
         run.warn("not_computed", f"this was not computed: {uncomputed.reason}")
-        return _build_computed_answer(query.text, uncomputed, evidence)
-    elif not kit.has_chat_model:
-        narrowing = narrow_to_field(query, answer.claims, evidence, hits, kit, run)
-        field = await _attempt_over_tables("narrow", narrowing, "the whole record that was quoted", run)
-        if field and field.claim:
-            run.keep_notes(notes)
-            return replace(_build_computed_answer(query.text, field, evidence), confidence=answer.confidence)
-    run.keep_notes(notes)
-    return answer
+        return uncomputed
+    else:
+        narrowing = narrow_to_field(query, answer.claims, answer.evidence, hits, kit, run)
+        found = await _attempt_over_tables("narrow", narrowing, "the whole record that was quoted", run)
+    return found if found and found.claim else None
 
 
 async def _attempt_over_tables(

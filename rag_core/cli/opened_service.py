@@ -29,8 +29,18 @@ def load_command_settings(arguments: Namespace) -> settings.Settings:
 
 
 def run_with_rag(command: RagCommand) -> Callable[[Namespace], int]:
-    """Turn a coroutine on the service into a command that opens it before and closes it after."""
-    return lambda arguments: asyncio.run(_run(command, arguments, load_command_settings(arguments)))
+    """Turn a coroutine on the service into a command that opens it before and closes it after.
+
+    A plan writes nothing: where there is no data folder yet, it is made on an index in memory.
+    """
+
+    def run(arguments: Namespace) -> int:
+        loaded = load_command_settings(arguments)
+        if getattr(arguments, "plan", False):
+            loaded = _keep_unmade_folder_in_memory(loaded)
+        return asyncio.run(_run(command, arguments, loaded))
+
+    return run
 
 
 def run_with_index(command: RagCommand) -> Callable[[Namespace], int]:
@@ -42,6 +52,12 @@ def run_with_index(command: RagCommand) -> Callable[[Namespace], int]:
         return asyncio.run(_run(command, arguments, loaded))
 
     return run
+
+
+def _keep_unmade_folder_in_memory(loaded: settings.Settings) -> settings.Settings:
+    from rag_core.composition.index_assembly import has_data_folder
+
+    return loaded if has_data_folder(loaded) else replace(loaded, data_dir=None)
 
 
 async def _run(command: RagCommand, arguments: Namespace, loaded: settings.Settings) -> int:

@@ -6,6 +6,7 @@ from argparse import Namespace
 from functools import partial
 
 from rag_core.cli.indexing_commands import EXIT_BUDGET_SPENT
+from rag_core.cli.data_location import require_index
 from rag_core.cli.json_output import print_json
 from rag_core.cli.opened_service import load_command_settings
 from rag_core.core.contextual_vectors import list_sent_texts
@@ -47,6 +48,7 @@ async def _reindex_with_model(arguments: Namespace, settings: Settings) -> int:
     place = index_assembly.choose_rebuild_place(
         settings, profile_name=arguments.profile, model=arguments.model, dimensions=arguments.dimensions
     )
+    require_index(settings)
     tariff = index_assembly.build_embedding_tariff(settings, place)
     meter = EmbeddingMeter(index_assembly.build_embedder_at(place, settings), tariff, arguments.budget_usd)
     if not meter.dimensions:

@@ -101,6 +101,32 @@ def test_a_plan_does_not_say_that_a_file_was_indexed(tmp_path: Path, capsys: pyt
     assert lines[2] == "1 to add, 0 to update, 0 to skip, 0 to delete"
 
 
+@pytest.mark.parametrize("make_first", [False, True])
+def test_a_plan_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str], *, make_first: bool) -> None:
+    """Neither where there is no data folder yet, nor in an empty one; a reindex without an index makes none either."""
+    (note := tmp_path / "note.txt").write_text("The valve body is at the bottom of the case.")
+    data = tmp_path / "data"
+    if make_first:
+        data.mkdir()
+    assert main(["index", "--plan", "--data", str(data), str(note)]) == 0
+    assert "1 to add, 0 to update, 0 to skip, 0 to delete" in capsys.readouterr().out
+    assert main(["reindex", "--plan", "--data", str(data), "--profile", "local"]) == 2
+    assert "rag index PATH makes one" in capsys.readouterr().err
+    assert data.exists() is make_first
+    assert not list(data.rglob("*"))
+
+
+def test_a_plan_leaves_an_index_as_it_is(tmp_path: Path) -> None:
+    """Byte for byte, in every file of the data folder."""
+    (note := tmp_path / "note.txt").write_text("The valve body is at the bottom of the case.")
+    data = tmp_path / "data"
+    assert main(["index", "--data", str(data), str(note)]) == 0
+    before = {path: path.read_bytes() for path in data.rglob("*") if path.is_file()}
+    note.write_text("The valve body is at the top of the case.")
+    assert main(["index", "--plan", "--data", str(data), str(note)]) == 0
+    assert {path: path.read_bytes() for path in data.rglob("*") if path.is_file()} == before
+
+
 def test_index_names_the_documents_whose_file_is_no_longer_in_the_folder(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

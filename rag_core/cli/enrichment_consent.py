@@ -20,8 +20,10 @@ async def ask_for_enrichment(arguments: Namespace, rag: RAG, files: Mapping[Path
     It is 0 where no model is configured for it, or nobody is there to agree.
     """
     model = rag.kit.enrichment
-    if model is None or arguments.enrichment_usd is not None:
-        return float(arguments.enrichment_usd or 0.0)
+    if model is None:
+        return 0.0
+    if arguments.enrichment_usd is not None:
+        return float(arguments.enrichment_usd)
     if not sys.stdin.isatty() or arguments.json:
         print(
             f"Entities and summaries are found without {model.name}: say --enrichment-usd N to pay for them",

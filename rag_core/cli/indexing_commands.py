@@ -33,6 +33,7 @@ async def run_index_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
         raise InvalidRequest("PATH", "must be given, or --database")
     from rag_core.cli import enrichment_consent, indexing_output, input_files, terminal_layout, terminal_output
     from rag_core.cli.indexing_progress import IndexingProgress
+    from rag_core.ingestion.indexing import explain_unpaid_enrichment
     from rag_core.ingestion.plan import BudgetSpent
     from rag_core.rag import INDEXING_TIMEOUT_S
     from rag_core.run_reply import format_run
@@ -42,6 +43,9 @@ async def run_index_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     files_by_path, scope = input_files.find_input_files(arguments.paths), Scope(arguments.workflow)
     progress = IndexingProgress(list(files_by_path), sys.stderr if arguments.json else sys.stdout)
     budgeted = progress.watch_embedding(budgeted)
+    if arguments.enrichment_usd and (reason := explain_unpaid_enrichment(rag.kit)):
+        message = f"--enrichment-usd has no effect: {reason}"
+        indexing_run.warn("no_effect", message) if arguments.json else print(message, file=sys.stderr)
     enrichment_usd = 0.0 if rehearsal else await enrichment_consent.ask_for_enrichment(arguments, rag, files_by_path)
     is_quiet = rehearsal is not None or not progress.bar.disable  # a plan has indexed nothing: it says what it would
     try:

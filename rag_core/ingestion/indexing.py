@@ -80,6 +80,8 @@ async def prepare_document(
 ) -> tuple[Document, list[Chunk]]:
     """Return the document and chunks that an upload becomes; the same upload always gives the same ones."""
     check_upload(upload, limits)
+    if upload.enrichment_budget_usd and (reason := explain_unpaid_enrichment(kit)):
+        run.warn("no_effect", f"enrichment_budget_usd has no effect: {reason}")
     extraction = await run.step("extract", _extract_upload(upload, limits, kit, run))
     for note in extraction.notes:
         run.warn("extraction", note)
@@ -99,6 +101,15 @@ def limit_enrichment(kit: Kit, upload: Upload) -> Kit:
     if kit.enrichment is None or wanted is None or wanted >= kit.enrichment.budget_usd:
         return kit
     return replace(kit, enrichment=replace(kit.enrichment, budget_usd=wanted))
+
+
+def explain_unpaid_enrichment(kit: Kit) -> str:
+    """Return why nothing can be spent on entities and summaries by a chat model; "" where it can."""
+    if kit.enrichment is not None:
+        return ""
+    if not kit.has_chat_model:
+        return "only a chat model is paid for entities and summaries, and none is configured"
+    return "the operator lets entities and summaries cost nothing (RAG_ENRICHMENT_BUDGET_USD)"
 
 
 async def _load_known_codes(index: Index, scope: Scope, run: Run) -> list[str]:

@@ -1,18 +1,37 @@
 """What a chat model costs at indexing is said, and agreed to, before anything is spent."""
 
 import io
+import json
 from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from rag_core.cli import enrichment_consent
+from rag_core.cli import enrichment_consent, main
 from rag_core.core.index import Index
 from rag_core.core.kit import EnrichmentModel
 from rag_core.rag import RAG
 from rag_core.stores.embedded import EmbeddedStore
 from tests.fakes import ConceptEmbedder, kit
+
+
+def test_an_amount_for_a_chat_model_that_nobody_has_is_said_to_be_without_effect(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Once for all files, in a plan as well, and in JSON as a warning."""
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text(f"The valve {name} is tight.")
+    monkeypatch.setenv("RAG_LLM_PROVIDER", "local")
+    paying = ["index", str(tmp_path), "--data", str(tmp_path / "data"), "--enrichment-usd", "2"]
+    said = "--enrichment-usd has no effect: only a chat model is paid for entities and summaries"
+    for more in (["--plan"], []):
+        assert main([*paying, *more]) == 0
+        output = "".join(capsys.readouterr())
+        assert (output.count(said), output.count("no effect")) == (1, 1)
+    assert main([*paying, "--json"]) == 0
+    (warning,) = json.loads(capsys.readouterr().out)["warnings"]
+    assert warning["message"].startswith(said)
 
 
 @pytest.mark.parametrize(

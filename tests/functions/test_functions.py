@@ -349,6 +349,19 @@ def test_every_example_of_the_page_about_the_api_is_answered(call: Caller) -> No
         assert reply.status_code == 200, path
 
 
+def test_a_budget_for_a_chat_model_that_nobody_has_is_said_to_be_without_effect(plain: Caller) -> None:
+    """The upload is indexed all the same; 0 asks for nothing, so nothing is in vain."""
+    for estimate in (True, False):
+        reply = plain.ok("index_document", content=NOTES, enrichment_budget_usd=0.5, estimate=estimate)
+        (warning,) = [warning for warning in reply["warnings"] if warning["code"] == "no_effect"]
+        assert warning["message"] == (
+            "enrichment_budget_usd has no effect: only a chat model is paid for entities and summaries, "
+            "and none is configured"
+        )
+    unasked = plain.ok("index_document", content=NOTES, enrichment_budget_usd=0)
+    assert "no_effect" not in {warning["code"] for warning in unasked["warnings"]}
+
+
 def test_an_estimate_says_the_price_and_indexes_nothing() -> None:
     """S1-31: what entities and summaries would cost is known before anything is spent; the upload may set less or 0."""
     priced = Settings(

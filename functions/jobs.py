@@ -2,6 +2,8 @@
 
 from typing import Literal, TypedDict, cast
 
+from pydantic import Field
+
 from functions.operations import Call, operation
 from functions.requests import Identifier, Request
 from rag_core.core.errors import Conflict, ErrorDetail, NotFound
@@ -12,9 +14,10 @@ AcceptedStatus = Literal["queued", "running", "failed"]  # the result of one tha
 
 
 class JobRequest(Request):
-    """The id of an indexing job."""
+    """The id of an indexing job; one of another workflow than a `workflow_id` that is given is not shown."""
 
     job_id: Identifier
+    workflow_id: Identifier | None = Field(default=None, description="the job's workflow; default: any of the caller's")
 
 
 class AcceptedReply(Done):
@@ -76,7 +79,7 @@ class JobReply(Done):
 )
 async def handle_index_job(request: JobRequest, call: Call) -> JobReply:
     """Reply with a job to the caller who started it. Raises NotFound for everybody else."""
-    return _format_job(await _load_callers_job(request.job_id, call), call)
+    return _format_job(await _load_callers_job(request, call), call)
 
 
 @operation(
@@ -86,7 +89,7 @@ async def handle_index_job(request: JobRequest, call: Call) -> JobReply:
 )
 async def handle_cancel_index_job(request: JobRequest, call: Call) -> JobReply:
     """Cancel a job and reply with it; one that has failed is returned as it is. Raises Conflict when it is done."""
-    await _load_callers_job(request.job_id, call)
+    await _load_callers_job(request, call)
     job = await call.kit.jobs.cancel(request.job_id, call.principal.user_id)
     if job is None:
         raise _make_unknown_job_error()
@@ -96,11 +99,13 @@ async def handle_cancel_index_job(request: JobRequest, call: Call) -> JobReply:
     return _format_job(job, call)
 
 
-async def _load_callers_job(job_id: str, call: Call) -> Job:
+async def _load_callers_job(request: JobRequest, call: Call) -> Job:
     """Return a job that the caller started in a workflow of theirs. Raises NotFound for everybody else."""
-    job = await call.kit.jobs.get(job_id, call.principal.user_id)
+    job = await call.kit.jobs.get(request.job_id, call.principal.user_id)
     workflows = call.principal.workflows
     if job is None or (workflows is not None and job.scope.workflow_id not in workflows):
+        raise _make_unknown_job_error()
+    if request.workflow_id not in (None, job.scope.workflow_id):
         raise _make_unknown_job_error()
     return job
 

@@ -116,6 +116,16 @@ def test_a_job_of_a_workflow_that_its_owner_lost_is_there_no_more(no_models: Pat
     served.host.close()
 
 
+def test_a_job_is_named_with_its_workflow_as_documents_are(served: Served) -> None:
+    """It is another workflow's job, and so none, where the address names another one; without a name it is found."""
+    url = served.taken_on({**LATER, "workflow_id": "a"})["status_url"]
+    for of_caller in ("", "?workflow_id=a"):
+        assert read(served.client.get(url + of_caller), "JobReply", 200)["workflow_id"] == "a"
+    for ask in (served.client.get, served.client.delete):
+        assert read(ask(f"{url}?workflow_id=b"), "Refusal", 404)["error"]["code"] == "job_not_found"
+    assert read(served.client.delete(f"{url}?workflow_id=a"), "JobReply", 200)["status"] == "failed"
+
+
 @pytest.mark.parametrize("where", ["header", "field"])
 def test_the_same_key_is_answered_with_the_first_result(served: Served, where: str) -> None:
     """C35 (RELIABILITY): by header or field; with another document it is refused."""

@@ -4,6 +4,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
+from rag_core.answering.citation_styles import to_printable_line
 from rag_core.cli.json_output import print_json
 from rag_core.cli.opened_service import load_command_settings
 
@@ -19,9 +20,11 @@ def run_check_command(arguments: Namespace) -> int:
         print_json(report)
         return 1 if report.remaining else 0
     print("Checked: " + "; ".join(report.checked))
-    print("\n".join(report.damages) or "No damage was found.")
+    print("\n".join(map(to_printable_line, report.damages)) or "No damage was found.")
+    if report.advice:
+        print(f"What to do: {report.advice}")
     for repair in report.repairs:
-        print(f"Repaired: {repair}")
+        print(f"Repaired: {to_printable_line(repair)}")
     if report.repairs:
         print("\n".join(f"Not repaired: {damage}" for damage in report.remaining), end="\n" if report.remaining else "")
     if report.outdated:

@@ -32,6 +32,10 @@ BACKUP_FORMAT = 1
 FINISHED_RESTORE = "restore.finished"
 OTHER_DATABASES = (ARCHIVE_FILE, JOBS_FILE)  # the cache and the word indexes are made again
 SQLITE_PAGES_PER_STEP = 1000  # of a backup; writers get the lock between two steps
+DATABASE_ADVICE = (
+    "rag check --repair keeps the whole documents; then index the files of the others again (rag index PATH). Or put a "
+    "backup back, where there is one: rag restore-backup"
+)
 # In the copy of the job table, of which `live` is the one in use. What is left of an ended job is its record.
 ENDED_MEANWHILE_SQL = """
     begin;
@@ -48,8 +52,8 @@ ENDED_MEANWHILE_SQL = """
 class DataFolderReport:
     """What was checked and what is damaged, and what a repair has done, in words.
 
-    `remaining` are the damages that no repair took away. `outdated` names documents that an older version has read:
-    nothing is wrong with them.
+    `remaining` are the damages that no repair took away, `advice` says what to do about them. `outdated` names
+    documents that an older version has read: nothing is wrong with them.
     """
 
     checked: tuple[str, ...]
@@ -57,6 +61,7 @@ class DataFolderReport:
     repairs: tuple[str, ...] = ()
     remaining: tuple[str, ...] = ()
     outdated: tuple[str, ...] = ()
+    advice: str = ""
 
 
 def check_data_folder(data_dir: Path, *, repair: bool = False) -> DataFolderReport:
@@ -79,7 +84,8 @@ def check_data_folder(data_dir: Path, *, repair: bool = False) -> DataFolderRepo
     outdated = [] if database_damages else check.list_documents_where(folder, is_outdated)
     damages = (*database_damages, *projection_damages, *earlier, *others)
     remaining = tuple(others) if repair else damages
-    return DataFolderReport(checked, damages, tuple(repairs), remaining, tuple(outdated))
+    advice = DATABASE_ADVICE if database_damages and not repairs else ""
+    return DataFolderReport(checked, damages, tuple(repairs), remaining, tuple(outdated), advice)
 
 
 def back_up_data_folder(data_dir: Path, target: Path) -> Mapping[str, str]:

@@ -109,9 +109,11 @@ async def test_a_damaged_document_is_named_and_left_out_and_the_others_stay(
     await store.close()
     spoil(folder / "index.sqlite", b"and so on and so on")
     assert await asyncio.to_thread(main, ["check", "--data", str(folder)]) == 1
-    assert "document long of workflow manuals cannot be read whole" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "document long.pdf (Manual long), id long, of workflow manuals cannot be read whole" in said
+    assert "What to do: rag check --repair" in said
     assert await asyncio.to_thread(main, ["check", "--repair", "--data", str(folder)]) == 0
-    assert "left out: document long of workflow manuals" in capsys.readouterr().out
+    assert "left out: document long.pdf (Manual long), id long, of workflow manuals" in capsys.readouterr().out
     assert check_data_folder(folder).damages == ()
     repaired = open_current(folder)
     assert ids(await find(repaired, "torque converter", how="words")) == before == ["manual:000"]
@@ -119,6 +121,37 @@ async def test_a_damaged_document_is_named_and_left_out_and_the_others_stay(
     assert [document.id for document in await repaired.list_documents(SCOPE)] == ["gone", "manual"]
     assert current_index.read_index_locations(folder).previous == current_index.IndexLocation()
     await repaired.close()
+
+
+async def test_a_damaged_document_is_named_by_its_file_and_title(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An id is a number to whoever indexed a file. The name is found even where the document's own row is damaged."""
+    folder, manual = tmp_path / "data", tmp_path / "pump-manual.md"
+    manual.write_text("# The pump\n\n" + "The crocodile valve is tight. " * 900 + "The valve is loose.")
+    (tmp_path / "other.txt").write_text("The depot opens at six. " * 400)
+    for path in (manual, tmp_path / "other.txt"):
+        assert await asyncio.to_thread(main, ["index", "--data", str(folder), str(path)]) == 0
+    (document_id,) = [
+        row[0]
+        for row in apsw.Connection(str(folder / "index.sqlite")).execute("select id from documents where title like 'T%'")
+    ]
+    for words, lost in ((b"valve is loose", "a passage"), (b"markdown (utf-8)", "its own row"), (b"crocodile", "both")):
+        damaged = tmp_path / lost
+        shutil.copytree(folder, damaged)
+        spoil(damaged / "index.sqlite", words)
+        capsys.readouterr()
+        assert await asyncio.to_thread(main, ["check", "--data", str(damaged)]) == 1
+        said = capsys.readouterr().out
+        hedge = ", as far as it can be read" if lost == "both" else ""
+        named = f"document {manual} (The pump){hedge}, id {document_id}, of workflow default cannot be read whole"
+        assert named in said
+        assert "other.txt" not in said
+        assert "then index the files of the others again (rag index PATH)" in said
+        assert await asyncio.to_thread(main, ["check", "--repair", "--data", str(damaged)]) == 0
+        said = capsys.readouterr().out
+        assert f"left out: document {manual} (The pump)" in said
+        assert "What to do" not in said
 
 
 async def test_no_repair_begins_while_somebody_writes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,9 +2,9 @@
 
 # ruff: noqa: S608 - the SQL is built from constants of this package; values are bound
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -52,19 +52,29 @@ NAME_SQL = {
     ),
 }
 
+ORIGIN_TABLES = {  # each passage has it too: the row of the document itself may be what is damaged
+    "documents": ("documents", "chunks not indexed"),
+    "deleted": ("deleted", "deleted_chunks"),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class DamagedDocument:
-    """A document that cannot be read whole. `document` is None where not even its owner is known."""
+    """A document that cannot be read whole. `document` is None where not even its owner is known.
+
+    `origin` is its source, as the name of its file, and its title; "" where neither is known.
+    """
 
     workflow_id: str | None
     document_id: str
     document: Document | None = None
     is_deleted: bool = False
+    origin: str = ""
 
     def __str__(self) -> str:
         workflow = "a workflow whose name is lost" if self.workflow_id is None else f"workflow {self.workflow_id}"
-        return f"{self.document_id} of {workflow}{', deleted' if self.is_deleted else ''}"
+        name = f"{self.origin}, id {self.document_id}," if self.origin else self.document_id
+        return f"{name} of {workflow}{', deleted' if self.is_deleted else ''}"
 
 
 @dataclass(slots=True)
@@ -79,7 +89,8 @@ class SalvageReport:
     def describe_for(self, scope: Scope) -> str:
         """Return in words what is missing for a scope, naming what it may read; "" when nothing is."""
         missing = [d for d in self.damaged if not d.is_deleted and d.workflow_id in (None, scope.workflow_id)]
-        named = [d.document_id for d in missing if d.document and can_read_document(d.document, scope)]
+        readable = [d for d in missing if d.document and can_read_document(d.document, scope)]
+        named = [f"{d.origin}, id {d.document_id}" if d.origin else d.document_id for d in readable]
         unknown = sum(d.document is None for d in missing)
         unnamed = f"{unknown} whose owner cannot be read" if unknown else ""
         return " and ".join(filter(None, (", ".join(sorted(named)), unnamed, self.lost)))
@@ -166,6 +177,16 @@ class _DamagedReader:
                     name = self.workflow_names.get(row[0])
                     return DamagedDocument(name, row[1], self.load_document(table, version), is_deleted)
         return DamagedDocument(None, f"number {version}", None, is_deleted)
+
+    def describe_origin(self, table: str, version: int) -> str:
+        """Return the source of a document and its title in words; "" where no row can be read that has them."""
+        for rows in ORIGIN_TABLES[table]:
+            with _skip_damage():
+                sql = f"select source, title from {rows} where version = ? limit 1"
+                if row := self.db.execute(sql, (version,)).fetchone():
+                    source, title = map(str, row)
+                    return f"{source} ({title})" if title != source else source
+        return ""
 
     def load_document(self, table: str, version: int) -> Document | None:
         with _skip_damage():
@@ -254,8 +275,15 @@ def _read_damaged(folder: Path, report: SalvageReport) -> Iterator[tuple[str, _W
                 if whole:
                     yield table, whole
                 else:
-                    report.damaged.append(readers[0].name_document(table, version))
+                    damaged = readers[0].name_document(table, version)
+                    report.damaged.append(replace(damaged, origin=_describe_origin(readers, table, version)))
         report.lost = _describe_lost(readers[0], report.space)
+
+
+def _describe_origin(readers: Iterable[_DamagedReader], table: str, version: int) -> str:
+    """Return the source and title of a document, from damaged pages where they stand on no other."""
+    verified, unverified = (reader.describe_origin(table, version) for reader in readers)
+    return verified or (unverified and f"{unverified}, as far as it can be read")
 
 
 def _open_damaged(folder: Path) -> apsw.Connection:

@@ -5,8 +5,8 @@ import sys
 from argparse import Namespace
 from functools import partial
 
-from rag_core.cli.indexing_commands import EXIT_BUDGET_SPENT
 from rag_core.cli.data_location import require_index
+from rag_core.cli.indexing_commands import EXIT_BUDGET_SPENT
 from rag_core.cli.json_output import print_json
 from rag_core.cli.opened_service import load_command_settings
 from rag_core.core.contextual_vectors import list_sent_texts

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from rag_core.core.errors import InvalidRequest
 from rag_core.core.model import Block, Box, Scalar, Span
-from rag_core.ingestion.tables import locate_table_row, split_table_rows
+from rag_core.ingestion.tables import has_line_locators, locate_table_row, split_table_rows
 from rag_core.text.sentences import find_sentences, trim_range
 from rag_core.text.tokens import count_tokens, decode_tokens, encode_tokens, fits_token_limit
 
@@ -246,7 +246,7 @@ class _BlockGroup:
     def _iterate_placed_ranges(self, number: int, start: int, end: int) -> Iterator[tuple[int, int, Box | None, str]]:
         """Yield the parts of a range of a block that have a box or a locator each: its lines, or all of it."""
         block = self.blocks[number]
-        if not block.boxes and not (block.locator and block.kind == "table"):
+        if not block.boxes and not has_line_locators(block):
             yield start, end, block.bbox, block.locator
             return
         first = bisect_left(self.line_breaks, self.block_offsets[number])

@@ -8,7 +8,8 @@ import re
 # raise it where the same file would get other text, places, titles, entities or vectors than before
 # 1, which was not recorded: entities and titles before 24 November 2026, pictures not read
 # 2: archives had the title of a file in them, and companies in the tables of Markdown came into its title
-READING_VERSION = 3
+# 3: files within zips and mails had neither pages nor boxes, and a passage went over several of their pages
+READING_VERSION = 4
 _READING = re.compile(r", reading (\d{1,9})$")
 
 

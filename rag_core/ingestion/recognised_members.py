@@ -41,9 +41,9 @@ class _MemberReadings:
             return
         self.notes += [f"{name}: {note}" for note in reading.notes]
         for block in reading.blocks:
-            for label in reversed(member.names):
-                block = place_in_member(block, label, member.page, 0)
-            self.blocks.append(block)
+            for label in reversed(member.names[1:]):
+                block = place_in_member(block, label, 1, 0)
+            self.blocks.append(place_in_member(block, member.names[0], member.page, 0))
 
     async def _read_new(self, member: PictureMember) -> Extraction | RagError:
         try:

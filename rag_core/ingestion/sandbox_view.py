@@ -8,6 +8,7 @@ from typing import IO
 
 from rag_core.core.model import Box, PageImage
 from rag_core.ingestion.extract.text import read_line_window
+from rag_core.ingestion.member_pages import MemberPage
 from rag_core.ingestion.sandbox import MAX_IN_PROCESS_BYTES, call_child, parse_reply_head
 
 VIEW_CHILD_MODULE = "rag_core.ingestion.sandbox_view_child"
@@ -30,6 +31,16 @@ async def render_for_recognition(data: bytes, kind: str, page_number: int, *, ti
     """Render a page of a "scan" (a PDF) or an "image" as `render_page_in_sandbox` does, as sharp as is needed."""
     view = "frame" if kind == "image" else "scan"
     return await call_child(VIEW_CHILD_MODULE, f"{view}:{page_number}", data, _picture_from_reply, timeout_s=timeout_s)
+
+
+async def take_member_page_in_sandbox(data: bytes, kind: str, place: str, *, timeout_s: float) -> MemberPage | None:
+    """Return a page of a file within a zip or mail as `member_pages.take_member_page` does, in a child process.
+
+    Raises:
+        UnreadableDocument: the container cannot be read; `document_too_complex` when a limit ended the child.
+    """
+    request = json.dumps({"kind": kind, "place": place}).encode() + b"\n" + data
+    return await call_child(VIEW_CHILD_MODULE, "member:0", request, _member_page_from_reply, timeout_s=timeout_s)
 
 
 async def straighten_in_sandbox(data: bytes, *, timeout_s: float) -> bytes:
@@ -68,6 +79,13 @@ async def extract_cited_pages_in_sandbox(
     ]
     encoded = json.dumps(request).encode()
     return await call_child(VIEW_CHILD_MODULE, "highlight:0", encoded, _pdf_from_reply, timeout_s=timeout_s)
+
+
+def _member_page_from_reply(reply: IO[bytes]) -> MemberPage | None:
+    head = parse_reply_head(reply)
+    if not head["kind"]:
+        return None
+    return MemberPage(str(head["kind"]), b64decode(head["data"], validate=True), int(head["page"]), str(head["name"]))
 
 
 def _upright_from_reply(reply: IO[bytes]) -> bytes:

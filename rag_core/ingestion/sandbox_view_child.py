@@ -21,7 +21,8 @@ def serve_view(request: str, cpu_limit_s: int) -> None:
     """Reply to a view request: "page:N" for page N, "lines:N" for the lines from line N on; both count from 1.
 
     "frame:N" is for page N of a picture, "upright:0" for the whole of it turned upright, "scan:N" for page N of a PDF
-    as text recognition wants it, "highlight:0" for the cited pages of the PDFs that come as JSON.
+    as text recognition wants it, "highlight:0" for the cited pages of the PDFs that come as JSON, "member:0" for a file
+    within a zip or mail.
     """
     view, _, number = request.partition(":")
     preload, encode_reply = VIEWS[view]
@@ -47,6 +48,21 @@ def encode_frame_picture(page_number: int, data: bytes) -> Iterator[object]:
     from rag_core.ingestion.page_images import render_frame
 
     yield _encode_page_image(render_frame(data, page_number))
+
+
+def encode_member_page(_: int, data: bytes) -> Iterator[object]:
+    """Yield one record: the fields of a `MemberPage` with the bytes in base64; the kind is "" where there is none."""
+    from rag_core.ingestion.member_pages import take_member_page
+
+    wanted_json, container = data.split(b"\n", 1)
+    wanted = json.loads(wanted_json)
+    taken = take_member_page(container, wanted["kind"], wanted["place"])
+    yield {
+        "kind": taken.kind if taken else "",
+        "data": b64encode(taken.data if taken else b"").decode(),
+        "page": taken.page if taken else 0,
+        "name": taken.name if taken else "",
+    }
 
 
 def encode_upright_picture(_: int, data: bytes) -> Iterator[object]:
@@ -80,6 +96,12 @@ def encode_cited_pages(_: int, data: bytes) -> Iterator[object]:
     yield {"pdf": b64encode(pdf).decode()}
 
 
+def _preload_containers() -> None:
+    import rag_core.ingestion.member_pages  # noqa: F401
+
+    preload_extractor("zip")
+
+
 def _preload_highlighter() -> None:
     """Import all of pypdf, which imports much of itself late, and the codecs of the texts in a PDF."""
     import pypdf
@@ -107,6 +129,7 @@ VIEWS: Mapping[str, tuple[Callable[[], None], Callable[[int, bytes], Iterator[ob
     "page": (_preload_renderer, encode_page_picture),
     "scan": (_preload_renderer, encode_scan_picture),
     "frame": (_preload_renderer, encode_frame_picture),
+    "member": (_preload_containers, encode_member_page),
     "upright": (_preload_renderer, encode_upright_picture),
     "lines": (partial(preload_extractor, "text"), encode_text_lines),
     "highlight": (_preload_highlighter, encode_cited_pages),

@@ -5,15 +5,17 @@ from dataclasses import dataclass, replace
 
 from rag_core.core.errors import NotFound, UnreadableDocument, make_unknown_document_error
 from rag_core.core.kit import Kit
-from rag_core.core.model import Box, Chunk, Document, Original, PageImage, Scope
+from rag_core.core.model import Box, Chunk, Document, Filter, Original, PageImage, Scope
 from rag_core.core.run import Run
 from rag_core.ingestion import originals, sandbox_view
+from rag_core.ingestion.extract.kinds import CONTAINER_KINDS
+from rag_core.ingestion.member_pages import DRAWN_KINDS, MemberPage
 from rag_core.ingestion.upload import UploadLimits
 
 LOAD_ORIGINAL_TIMEOUT_S = 15.0  # as long as storing one may take
 MAX_VIEW_CHUNKS = 1_000  # in one view
 EXTRACTED_TEXT_FALLBACK = "the extracted text of the document is shown"
-DRAWN_KINDS = ("pdf", "image")
+CitedFile = tuple[str, bytes, Mapping[int, Sequence[Box]]]  # the title, the PDF, and the boxes by page
 VIEWABLE_TEXT_KINDS = ("markdown", "text", "csv", "jsonl")
 
 
@@ -94,12 +96,42 @@ async def view_page(
         Unavailable: the archive did not answer.
     """
     original = await load_original(document_id, scope, kit, run)
-    if original.kind not in DRAWN_KINDS:
+    drawn = await _find_drawn_page(original, page_number, scope, kit, run, limits)
+    if drawn is None:
         raise NotFound("only a PDF or a picture has pages that can be drawn", code="page_not_found", field="page")
     drawing = sandbox_view.render_page_in_sandbox(
-        original.data, page_number, timeout_s=limits.parse_timeout_s, kind=original.kind
+        drawn.data, drawn.page, timeout_s=limits.parse_timeout_s, kind=drawn.kind
     )
-    return await run.step("draw", drawing)
+    image = await run.step("draw", drawing)
+    if original.kind in DRAWN_KINDS:
+        return image
+    document = await _load_visible_document(document_id, scope, kit, run)
+    return replace(image, page=page_number, pages=document.pages or page_number)
+
+
+async def _find_drawn_page(
+    original: Original, page_number: int, scope: Scope, kit: Kit, run: Run, limits: UploadLimits
+) -> MemberPage | None:
+    """Return the PDF or picture in which a page is drawn: the original, or a file within it; None where none is."""
+    if original.kind in DRAWN_KINDS:
+        return MemberPage(original.kind, original.data, page_number)
+    if original.kind not in CONTAINER_KINDS:
+        return None
+    place = await _load_page_place(original.document_id, page_number, scope, kit, run)
+    if not place:
+        return None
+    taking = sandbox_view.take_member_page_in_sandbox(
+        original.data, original.kind, place, timeout_s=limits.parse_timeout_s
+    )
+    return await run.step("member", taking)
+
+
+async def _load_page_place(document_id: str, page_number: int, scope: Scope, kit: Kit, run: Run) -> str:
+    """Return the locator of what is drawn on a page of a zip or mail, as it was indexed; "" where nothing is."""
+    on_page = (Filter("page", "eq", page_number),)
+    selecting = kit.index.store.select(replace(scope, document_ids=(document_id,)), filters=on_page, limit=1)
+    chunks = await run.step("chunks", selecting)
+    return next((span.locator for chunk in chunks for span in chunk.spans if span.bbox is not None), "")
 
 
 async def list_page_lines(document_id: str, page_number: int, scope: Scope, kit: Kit, run: Run) -> tuple[PageLine, ...]:
@@ -141,20 +173,40 @@ async def extract_cited_pages(
         UnreadableDocument: a page cannot be taken out within the limits of the sandbox.
         Unavailable: the archive did not answer.
     """
-    files: list[tuple[str, bytes, Mapping[int, Sequence[Box]]]] = []
+    files: list[CitedFile] = []
     for document_id, boxes in boxes_by_document.items():
         document = await run.step("document", kit.index.store.load_document(document_id, scope))
         loading = originals.load_current_original(document, kit) if document else None
         original = await run.step("original", loading, within_s=LOAD_ORIGINAL_TIMEOUT_S) if loading else None
-        if document and original and original.kind == "pdf":
-            files.append((document.title, original.data, boxes))
-        else:
+        found = await _find_cited_files(document, original, boxes, scope, kit, run, limits) if original else []
+        files += found
+        if not found:
             run.warn("evidence_left_out", f"document {document_id} is no PDF whose original is stored")
     if not files:
         raise _make_original_missing_error()
     return await run.step(
         "highlight", sandbox_view.extract_cited_pages_in_sandbox(files, timeout_s=limits.parse_timeout_s)
     )
+
+
+async def _find_cited_files(
+    document: Document,
+    original: Original,
+    boxes: Mapping[int, Sequence[Box]],
+    scope: Scope,
+    kit: Kit,
+    run: Run,
+    limits: UploadLimits,
+) -> list[CitedFile]:
+    """Return the PDF with its boxes by page: the original, or those in it that have the cited pages."""
+    if original.kind == "pdf":
+        return [(document.title, original.data, boxes)]
+    pages = {page: await _find_drawn_page(original, page, scope, kit, run, limits) for page in sorted(boxes)}
+    return [
+        (f"{document.title}: {found.name}", found.data, {found.page: boxes[page]})
+        for page, found in pages.items()
+        if found and found.kind == "pdf"
+    ]
 
 
 async def _add_lines(

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from rag_core.core.model import Block, Scalar
+from rag_core.ingestion.member_lines import locate_member_line
 
 MAX_COLUMN_NAME_CHARS = 128  # of a column's name
 MAX_COLUMNS = 1000
@@ -104,8 +105,18 @@ def split_table_rows(block: Block) -> Iterator[Block]:
 
 
 def locate_table_row(block: Block, number: int) -> str:
-    """Return the locator of a line of a table, whose first line is row 1; that of the block for any other block."""
+    """Return the locator of a line of a table, whose first line is row 1; that of the block for any other block.
+
+    In a file within a zip or mail that has lines, it is the line for a block of any kind.
+    """
+    if line := locate_member_line(block, number):
+        return line
     return f"{block.locator}, row {number + 1}" if block.locator and block.kind == "table" else block.locator
+
+
+def has_line_locators(block: Block) -> bool:
+    """Return whether each line of a block has a locator of its own."""
+    return bool(block.locator) and (block.kind == "table" or bool(locate_member_line(block, 0)))
 
 
 def _split_markdown_cells(line: str) -> list[str]:

@@ -77,7 +77,7 @@ async def test_a_chunk_carries_all_that_the_index_holds(kit: Kit) -> None:
     """S1-22, S1-24, S1-25, S1-26, S1-28, S1-29, S1-30, S1-31, S1-32: extracted, cut, enriched and stored."""
     data = (EXAMPLES / "tcm-diagnostic-manual.pdf").read_bytes()
     indexed = await put(kit, Upload(data=data, filename="docs/manual.pdf", title="Manual", metadata={"year": 2026}))
-    assert (indexed.chunks, indexed.embedded, indexed.pages, indexed.extractor) == (6, 6, 6, "pdf (pdfium), reading 3")
+    assert (indexed.chunks, indexed.embedded, indexed.pages, indexed.extractor) == (6, 6, 6, "pdf (pdfium), reading 4")
     chunks = await chunks_of(kit, indexed.document_id)
     assert [chunk.page for chunk in chunks] == [1, 2, 3, 4, 5, 6]
     assert len({chunk.id for chunk in chunks}) == 6

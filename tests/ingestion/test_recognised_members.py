@@ -55,7 +55,7 @@ async def test_the_pictures_of_a_mail_are_read_in_their_place_and_their_price_is
     assert placed(seen)[4:] == [
         ("plate.png, p. 1, line 1", "Torque of the drain plug", 2),
         ("plate.png, p. 1, line 2", "30 Nm", 2),
-        ("scan.pdf, p. 1, line 1", "The words of page 1 are letters.", 5),
+        ("scan.pdf, p. 1, line 1", "The words of page 1 are letters.", 4),
         ("scan.pdf, p. 2, line 2", "The filter cap", 5),
     ]
     assert all(before.line_end + 1 == after.line_start for before, after in pairwise(seen.blocks))

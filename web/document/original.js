@@ -9,7 +9,10 @@ import { isWithin, loadDocument } from "./loading.js";
 import { PageViewer } from "./page_images.js";
 import { buildSearchPattern, findMatches, markMatches, SearchBar } from "./search.js";
 
-export const hasPageImages = (document) => document.kind === "pdf" || document.kind === "image";
+/** Return whether a page of a document is drawn; of a zip or mail only those of PDFs and pictures are, which have boxes. */
+export const hasPageImages = (document, page) =>
+  ["pdf", "image"].includes(document.kind) || (isContainer(document) && document.chunks.some((chunk) => chunk.page === page && chunk.boxes.length > 0));
+const isContainer = (document) => ["zip", "eml", "msg"].includes(document.kind);
 export const describePassage = (chunk) => [`Passage ${chunk.ordinal + 1}`, formatPlace(chunk)].filter(Boolean).join(" · ");
 
 const ZOOMS = [1, 1.5, 2, 2.5, 3];
@@ -39,15 +42,16 @@ export function Original({ document, citation, page, setPage, activeChunk = null
   const renderText = () =>
     document.lines
       ? html`<${LineViewer} document=${document} citedLines=${citation.lines} found=${found} activeChunk=${activeChunk} />`
-      : html`<${PassageTexts} document=${document} citedLines=${citation.lines} found=${found} />`;
+      : html`<${PassageTexts} document=${document} page=${isContainer(document) ? page : null} citedLines=${citation.lines} found=${found} />`;
+  const isDrawn = hasPageImages(document, page) || (isContainer(document) && citation.page === page && citation.boxes?.length > 0);
   const isCut = document.warnings.some(({ code }) => code === "chunks_cut");
   return html`<div class="original">
     ${isCut && search.text && html`<p class="hint">Only the first ${document.chunks.length.toLocaleString()} passages of this document are searched.</p>`}
     <div class="document-tools"><${SearchBar} search=${search} change=${change} step=${step} />
-      <div class="actions">${hasPageImages(document) && html`<button type="button" class="quiet" aria-label="Smaller" disabled=${zoom === 0} onClick=${() => setZoom(zoom - 1)}>−</button>
+      <div class="actions">${isDrawn && html`<button type="button" class="quiet" aria-label="Smaller" disabled=${zoom === 0} onClick=${() => setZoom(zoom - 1)}>−</button>
         <button type="button" class="quiet" aria-label="Larger" disabled=${zoom === ZOOMS.length - 1} onClick=${() => setZoom(zoom + 1)}>+</button>`}
         ${document.kept && html`<${OriginalButton} document=${document} />`}</div></div>
-    ${hasPageImages(document)
+    ${isDrawn
       ? html`<${PageViewer} document=${document} page=${page} openPage=${setPage} zoom=${ZOOMS[zoom]} citation=${citation} found=${found} activeChunk=${activeChunk} />`
       : renderText()}</div>`;
 }
@@ -68,10 +72,12 @@ function OriginalButton({ document }) {
 const NO_ORIGINAL = "The original was not stored, so the indexed passages are shown.";
 const NO_PAGE_IMAGES = "This kind of document has no page images, so the extracted passages are shown.";
 
-function PassageTexts({ document, citedLines, found }) {
+/** The passages, from the cited one on; of a zip or mail `page` is the open one, and another file's passage may be cited. */
+function PassageTexts({ document, page, citedLines, found }) {
   const list = useRef();
   const isCited = (chunk) => citedLines && chunk.line_start <= citedLines[1] && citedLines[0] <= chunk.line_end;
-  const wanted = found?.chunk ?? document.chunks.find(isCited);
+  const isOpen = (chunk) => page === null || chunk.page === page;
+  const wanted = found?.chunk ?? document.chunks.find((chunk) => isCited(chunk) && isOpen(chunk)) ?? (page > 1 ? document.chunks.find(isOpen) : undefined);
   useEffect(() => list.current.querySelector(found ? "mark.current" : ".target")?.scrollIntoView({ block: found ? "center" : "start" }), [wanted?.id, found?.start, found?.pattern.source]);
   return html`<div class="stack" ref=${list}>
     <p class="note">${document.kept ? NO_PAGE_IMAGES : NO_ORIGINAL}</p>

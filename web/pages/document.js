@@ -42,7 +42,7 @@ function DocumentView({ document, citation }) {
     <${DocumentFacts} document=${document} />
     <div class="document-view">
       <${Original} document=${document} citation=${citation} page=${page} setPage=${setPage} activeChunk=${activeChunk} />
-      <${PassageList} chunks=${document.chunks} activeChunk=${activeChunk} activate=${setActiveChunk} open=${openChunk} page=${hasPageImages(document) ? page : null} />
+      <${PassageList} chunks=${document.chunks} activeChunk=${activeChunk} activate=${setActiveChunk} open=${openChunk} page=${hasPageImages(document, page) ? page : null} />
     </div>
   </div>`;
 }
@@ -67,7 +67,7 @@ const TextOrLink = ({ value }) => (/^https?:\/\//i.test(value) && toSafeAddress(
 
 function PassageList({ chunks, activeChunk, activate, open, page }) {
   const [showsAllPages, setShowsAllPages] = useState(page === null);
-  const shown = showsAllPages ? chunks : chunks.filter((chunk) => chunk.page === page);
+  const shown = showsAllPages || page === null ? chunks : chunks.filter((chunk) => chunk.page === page);
   return html`<section class="chunks stack tight" aria-labelledby="passages">
     <div class="between"><h2 id="passages">Passages</h2>
       ${page !== null && html`<label class="check"><input type="checkbox" checked=${showsAllPages} onChange=${(event) => setShowsAllPages(event.target.checked)} /> all pages</label>`}</div>

@@ -81,7 +81,7 @@ function PreviewContent({ document_id }) {
       <p>${data.summary || data.chunks[0]?.content.slice(0, MAX_PREVIEW_CHARS) || "This document has no text."}</p>
       <p class="hint">${formatCount(data.chunks.length, "passage")}${data.warnings.some(({ code }) => code === "chunks_cut") && " or more"}</p>
       ${entities.length > 0 && html`<${EntityChips} entities=${entities} />`}</div>
-    ${hasPageImages(data) && html`<${FirstPage} document=${data} />`}</div>`;
+    ${hasPageImages(data, 1) && html`<${FirstPage} document=${data} />`}</div>`;
 }
 
 const MAX_PREVIEW_CHARS = 400;

@@ -80,8 +80,8 @@ class Block:
 class PictureMember:
     """A file within a zip or mail whose text, or some of it, stands in pictures; nothing of it has been read.
 
-    `names` lead to it, outermost first: a picture attached to a mail in a zip has two. `page` is its number among the
-    files of the outermost.
+    `names` lead to it, outermost first: a picture attached to a mail in a zip has two. `page` is the page of the
+    outermost on which it begins.
     """
 
     names: tuple[str, ...]
@@ -208,11 +208,14 @@ class Chunk:
 
 
 def _join_locators(first: str, last: str) -> str:
-    """Return "slide 3, row 2 to row 4" for the locators of its two ends, which begin alike."""
+    """Return "slide 3, row 2 to row 4" for the locators of its two ends, which begin alike, or "a.txt, lines 3-9"."""
     if not first or first == last:
         return first
     parts, others = first.split(", "), last.split(", ")
     shared = next((n for n, (a, b) in enumerate(zip(parts, others, strict=False)) if a != b), len(parts))
+    lines = [rest.removeprefix("line ") for rest in (", ".join(parts[shared:]), ", ".join(others[shared:]))]
+    if all(line.isdecimal() for line in lines):
+        return f"{first.rpartition('line ')[0]}lines {'-'.join(lines)}"
     return f"{first} to {', '.join(others[shared:]) or last}"
 
 

@@ -3,6 +3,7 @@
 import email
 import email.policy
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from email.header import decode_header, make_header
 from email.message import Message
 
@@ -10,7 +11,7 @@ from rag_core.core.errors import UnreadableDocument
 from rag_core.core.model import Block, Extraction
 from rag_core.ingestion.extract.extraction import clean_text, collect_blocks, split_paragraphs
 from rag_core.ingestion.extract.html import PageReader
-from rag_core.ingestion.extract.members import MAX_MEMBERS, Extract, MemberReader
+from rag_core.ingestion.extract.members import MAX_MEMBERS, Extract, MemberLabels, MemberReader
 from rag_core.ingestion.extract.placed_blocks import BlockMaker
 from rag_core.ingestion.extract.text import decode_text
 
@@ -28,31 +29,62 @@ _DAMAGED_MAIL_ERRORS = (
 
 
 def extract_eml(data: bytes, extract: Extract) -> Extraction:
-    """Extract a mail, its attachments by `extract`; the mail is page 1, each attachment a further one.
+    """Extract a mail, its attachments by `extract`; the mail is page 1, the attachments have the further ones.
 
     Raises:
         UnreadableDocument: it is no mail, or has more parts than can be read.
     """
+    with _refuse_damaged_mail():
+        return extract_message(_parse_mail(data), extract, "eml")
+
+
+def take_eml_member(data: bytes, label: str) -> tuple[str, bytes] | None:
+    """Return the name and the bytes of the attachment that is cited by a label; None where there is none.
+
+    Raises UnreadableDocument as `extract_eml` does.
+    """
+    with _refuse_damaged_mail():
+        return take_attachment(_parse_mail(data), label)
+
+
+def take_attachment(message: Message, label: str) -> tuple[str, bytes] | None:
+    """Return the attachment of a mail as `take_eml_member` does that of its bytes."""
+    labels = MemberLabels()
+    for name, part in _name_attachments(_collect_parts(message)):
+        if labels.make(name) == label:
+            return name, _read_bytes(part)
+    return None
+
+
+@contextmanager
+def _refuse_damaged_mail() -> Iterator[None]:
     try:
-        return extract_message(email.message_from_bytes(data, policy=email.policy.compat32), extract, "eml")
+        yield
     except _DAMAGED_MAIL_ERRORS as error:
         reason = "the mail is damaged: open it in a mail program and save it again"
         raise UnreadableDocument(reason, code="document_damaged") from error
+
+
+def _parse_mail(data: bytes) -> Message:
+    return email.message_from_bytes(data, policy=email.policy.compat32)
 
 
 def extract_message(message: Message, extract: Extract, extractor: str) -> Extraction:
     """Extract a mail as `extract_eml` does its bytes; `extractor` names what has read it."""
     if not any(message.get(name) for name in (*_SHOWN_FIELDS, "Received", "Message-ID")):
         raise UnreadableDocument("the file is no mail: it has no From, To, Date or Subject", code="document_damaged")
+    parts, reader = _collect_parts(message), MemberReader(extract, page=2)
+    blocks = collect_blocks(_read_mail(message, parts, reader))
+    notes, title = (*reader.notes, *reader.describe_unread()), _read_field(message, "Subject")
+    return Extraction(blocks, reader.page - 1, extractor, notes, title, picture_members=tuple(reader.pictures))
+
+
+def _collect_parts(message: Message) -> list[Message]:
     parts = list(_list_parts(message, _MAX_NESTED_PARTS))
     if len(parts) > MAX_MEMBERS:
         reason = f"the mail has more than {MAX_MEMBERS:,} parts: send its attachments by themselves"
         raise UnreadableDocument(reason, code="document_too_complex", details={"parts": MAX_MEMBERS})
-    reader = MemberReader(extract)
-    blocks = collect_blocks(_read_mail(message, parts, reader))
-    notes = (*reader.notes, *reader.describe_unread())
-    pages, title = 1 + len(_select_attachments(parts)), _read_field(message, "Subject")
-    return Extraction(blocks, pages, extractor, notes, title, picture_members=tuple(reader.pictures))
+    return parts
 
 
 def _list_parts(message: Message, depth: int) -> Iterator[Message]:
@@ -72,8 +104,9 @@ def _list_parts(message: Message, depth: int) -> Iterator[Message]:
         yield from _list_parts(part, depth - 1)
 
 
-def _select_attachments(parts: Sequence[Message]) -> list[Message]:
-    return [part for part in parts if _is_attachment(part)]
+def _name_attachments(parts: Sequence[Message]) -> Iterator[tuple[str, Message]]:
+    for number, part in enumerate(filter(_is_attachment, parts), start=1):
+        yield _decode_words(part.get_filename() or "") or f"attachment {number}", part
 
 
 def _is_attachment(part: Message) -> bool:
@@ -91,9 +124,8 @@ def _read_mail(message: Message, parts: Sequence[Message], reader: MemberReader)
         prefix = f"part {number}, " if len(bodies) > 1 else "text, "
         yield from _read_body(part, maker, prefix)
     reader.line = maker.line
-    for number, part in enumerate(_select_attachments(parts), start=1):
-        name = _decode_words(part.get_filename() or "") or f"attachment {number}"
-        yield from reader.read(name, _read_bytes(part), number + 1)
+    for name, part in _name_attachments(parts):
+        yield from reader.read(name, _read_bytes(part))
 
 
 def _read_body(part: Message, maker: BlockMaker, prefix: str) -> Iterator[Block]:

@@ -8,6 +8,7 @@ from rag_core.core.errors import UnreadableDocument, UnsupportedDocument
 from rag_core.core.model import Block, Extraction, PictureMember
 from rag_core.ingestion.extract.extraction import clean_text
 from rag_core.ingestion.extract.kinds import CONTAINER_KINDS, detect_file_kind
+from rag_core.ingestion.member_lines import format_lines
 
 MAX_MEMBERS = 1_000
 _MAX_NAMED = 10  # in a note
@@ -18,23 +19,39 @@ Extract = Callable[[str, bytes], Extraction]
 
 
 @dataclass(slots=True)
+class MemberLabels:
+    """The names that members are cited by: the second "scan.pdf" of a mail is "scan.pdf (2)"."""
+
+    given: dict[str, int] = field(default_factory=dict)
+
+    def make(self, name: str) -> str:
+        """Return the label of the next member, which no member before it has."""
+        label = clean_member_name(name)
+        self.given[label] = self.given.get(label, 0) + 1
+        return label if self.given[label] == 1 else self.make(f"{label} ({self.given[label]})")
+
+
+@dataclass(slots=True)
 class MemberReader:
     """Reads members with the extractor of their kind, and keeps what the notes report.
 
     Members of `unread_kinds` are left out, those with text in pictures are kept as they are, to be recognised outside
-    of the sandbox. A member's blocks have its name before their locator and headings, and its number as their page.
+    of the sandbox. A member's blocks have its name before their locator and headings. It takes as many pages of the
+    container as it has, and one at least; `page` is the next that is free.
     """
 
     extract: Extract
     unread_kinds: Collection[str] = CONTAINER_KINDS
     line: int = 1
+    page: int = 1
+    labels: MemberLabels = field(default_factory=MemberLabels)
     notes: list[str] = field(default_factory=list)
     unread: dict[str, str] = field(default_factory=dict)  # the reason, by name
     pictures: list[PictureMember] = field(default_factory=list)
 
-    def read(self, name: str, data: bytes, page: int) -> Iterator[Block]:
+    def read(self, name: str, data: bytes) -> Iterator[Block]:
         """Yield the blocks of a member; one that cannot be read is noted."""
-        label = clean_member_name(name)
+        label, page = self.labels.make(name), self.page
         try:
             kind = detect_file_kind(data, name.replace("\\", "/").rpartition("/")[2])
             if kind in self.unread_kinds:
@@ -42,15 +59,17 @@ class MemberReader:
             extraction = self.extract(kind, data)
         except (UnreadableDocument, UnsupportedDocument) as error:
             if error.code == "no_text_layer":
+                self.page += max(1, int(error.details.get("pages") or 1))  # type: ignore[call-overload]
                 self._keep_picture(PictureMember((label,), page, data))
             else:
                 self.unread[label] = error.message
             return
+        self.page += max(1, extraction.pages or 1)
         if extraction.picture_pages:
             self._keep_picture(PictureMember((label,), page, data))
             return
         for held in extraction.picture_members:
-            self._keep_picture(replace(held, names=(label, *held.names), page=page))
+            self._keep_picture(replace(held, names=(label, *held.names), page=page + held.page - 1))
         self.notes += [f"{label}: {note}" for note in extraction.notes]
         first = self.line
         for block in extraction.blocks:
@@ -79,17 +98,14 @@ def describe_left_out(reasons: Mapping[str, str]) -> Iterator[str]:
         yield f"files that were left out: {'; '.join(named)}{more}"
 
 
-def place_in_member(block: Block, name: str, page: int, lines_before: int) -> Block:
-    """Return a block of a member as one of its container, of which the member is a page."""
-    one_line = block.line_start == block.line_end
-    lines = f"line {block.line_start}" if one_line else f"lines {block.line_start}-{block.line_end}"
+def place_in_member(block: Block, name: str, first_page: int, lines_before: int) -> Block:
+    """Return a block of a member as one of its container, where the member begins on `first_page`."""
+    lines = format_lines(block.line_start, block.line_end)
     own = block.locator or (f"p. {block.page}, {lines}" if block.page else lines)
     return replace(
         block,
-        page=page,
+        page=first_page + (block.page or 1) - 1,
         page_label=None,
-        bbox=None,
-        boxes=(),
         headings=(name, *block.headings),
         locator=f"{name}, {own}",
         line_start=block.line_start + lines_before,

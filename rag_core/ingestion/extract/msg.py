@@ -13,7 +13,7 @@ from olefile import OleFileIO
 
 from rag_core.core.errors import UnreadableDocument
 from rag_core.core.model import Extraction
-from rag_core.ingestion.extract.eml import extract_message
+from rag_core.ingestion.extract.eml import extract_message, take_attachment
 from rag_core.ingestion.extract.extraction import clean_text
 from rag_core.ingestion.extract.members import MAX_MEMBERS, Extract
 from rag_core.ingestion.extract.packed_rtf import unpack_rtf
@@ -47,16 +47,27 @@ def extract_msg(data: bytes, extract: Extract) -> Extraction:
     Raises:
         UnreadableDocument: it is damaged, holds no mail, or has more parts than can be read.
     """
+    return extract_message(_load_mail(data), extract, "msg (olefile)")
+
+
+def take_msg_member(data: bytes, label: str) -> tuple[str, bytes] | None:
+    """Return the name and the bytes of the attachment that is cited by a label; None where there is none.
+
+    Raises UnreadableDocument as `extract_msg` does.
+    """
+    return take_attachment(_load_mail(data), label)
+
+
+def _load_mail(data: bytes) -> Message:
     try:
         with OleFileIO(data) as file:
             if not file.exists("__properties_version1.0"):
                 message = "the file holds no mail: it is another kind of Office file; save it as .docx, .xlsx or .pptx"
                 raise UnreadableDocument(message, code="document_damaged")
-            mail = _MailReader(file).read("", _MAX_DEPTH)
+            return _MailReader(file).read("", _MAX_DEPTH)
     except _DAMAGED_FILE_ERRORS as error:
         message = "the mail is damaged: open it in Outlook and save it again"
         raise UnreadableDocument(message, code="document_damaged") from error
-    return extract_message(mail, extract, "msg (olefile)")
 
 
 class _MailReader:

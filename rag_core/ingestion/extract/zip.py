@@ -9,8 +9,8 @@ from rag_core.ingestion.extract.extraction import collect_blocks
 from rag_core.ingestion.extract.members import (
     MAX_MEMBERS,
     Extract,
+    MemberLabels,
     MemberReader,
-    clean_member_name,
     make_no_text_error,
 )
 from rag_core.ingestion.extract.packages import open_package
@@ -19,22 +19,39 @@ _UNSEEN_PREFIXES = ("__MACOSX/",)  # what macOS adds
 
 
 def extract_zip(data: bytes, extract: Extract) -> Extraction:
-    """Extract the files of an archive by `extract`, which reads bytes as a kind; a file counts as a page.
+    """Extract the files of an archive by `extract`, which reads bytes as a kind; each has pages of its own.
 
     Raises:
         UnreadableDocument: it is damaged, encrypted or too large, or no file in it can be read.
     """
     reader = MemberReader(extract, ("zip",))
     with open_package(data, "", "the program that made it") as package:
-        members = [info for info in package.infolist() if not (info.is_dir() or _is_unseen(info.filename))]
-        if len(members) > MAX_MEMBERS:
-            message = f"the archive holds {len(members):,} files, more than {MAX_MEMBERS:,}: send them by themselves"
-            raise UnreadableDocument(message, code="document_too_complex", details={"files": MAX_MEMBERS})
-        blocks = collect_blocks(_read_members(package, members, reader))
+        blocks = collect_blocks(_read_members(package, _list_members(package), reader))
     if not blocks and not reader.pictures:
         raise make_no_text_error(reader.unread, "the archive")
     notes = (*reader.notes, *reader.describe_unread())
-    return Extraction(blocks, len(members), "zip", notes, picture_members=tuple(reader.pictures))
+    return Extraction(blocks, max(1, reader.page - 1), "zip", notes, picture_members=tuple(reader.pictures))
+
+
+def take_zip_member(data: bytes, label: str) -> tuple[str, bytes] | None:
+    """Return the name and the bytes of the file that is cited by a label; None where there is none.
+
+    Raises UnreadableDocument as `extract_zip` does.
+    """
+    labels = MemberLabels()
+    with open_package(data, "", "the program that made it") as package:
+        for info in _list_members(package):
+            if labels.make(info.filename) == label:
+                return info.filename, package.read(info)
+    return None
+
+
+def _list_members(package: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    members = [info for info in package.infolist() if not (info.is_dir() or _is_unseen(info.filename))]
+    if len(members) > MAX_MEMBERS:
+        message = f"the archive holds {len(members):,} files, more than {MAX_MEMBERS:,}: send them by themselves"
+        raise UnreadableDocument(message, code="document_too_complex", details={"files": MAX_MEMBERS})
+    return members
 
 
 def _is_unseen(name: str) -> bool:
@@ -42,10 +59,10 @@ def _is_unseen(name: str) -> bool:
 
 
 def _read_members(package: zipfile.ZipFile, members: list[zipfile.ZipInfo], reader: MemberReader) -> Iterator[Block]:
-    for number, info in enumerate(members, start=1):
+    for info in members:
         try:
             data = package.read(info)
         except (zipfile.BadZipFile, OSError, EOFError, ValueError, RuntimeError, NotImplementedError):
-            reader.unread[clean_member_name(info.filename)] = "damaged"
+            reader.unread[reader.labels.make(info.filename)] = "damaged"
             continue
-        yield from reader.read(info.filename, data, number)
+        yield from reader.read(info.filename, data)

@@ -1,0 +1,122 @@
+"""A file within a zip or mail is cited where it would be cited by itself: page, box and line, and drawn there."""
+
+from collections.abc import Sequence
+from io import BytesIO
+
+import pypdf
+import pytest
+
+from rag_core.core.kit import Kit
+from rag_core.core.model import Chunk
+from rag_core.core.run import Run
+from rag_core.ingestion import source_view
+from rag_core.ingestion.chunking import Chunking, split_into_chunks
+from rag_core.ingestion.extract import extract_in_process
+from rag_core.ingestion.member_pages import take_member_page
+from tests.ingestion import office_files as made
+from tests.ingestion.pdf_files import lines, pdf
+from tests.ingestion.test_source_view import ANN, LIMITS, indexed, kit, page, refused, view
+
+__all__ = ["kit"]
+
+SIGNS = [
+    ["The boiler is red.", "Its valve opens at 7 bar."],
+    ["The pump is blue.", "It turns 900 times."],
+    ["Ends here."],
+]
+MANUAL = pdf(*(lines(*sign) for sign in SIGNS))
+NOTE = "The depot opens at six.\n\nIt closes\nat nine in the evening.\n"
+Place = tuple[str, str, tuple[object, ...]]
+
+
+def place_lines(chunks: Sequence[Chunk], page_offset: int = 0) -> list[Place]:
+    """Each line of each passage with its locator, and its page and box."""
+    return [
+        (chunk.content[span.start : span.end], span.locator, ((span.page or 0) - page_offset, span.bbox))
+        for chunk in chunks
+        for span in chunk.spans
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "prefix", "before"),
+    [
+        ("a.zip", made.make_zip({"note.txt": NOTE.encode(), "docs/manual.pdf": MANUAL}), "docs/manual.pdf", 1),
+        ("a.eml", made.make_eml({"manual.pdf": MANUAL}), "manual.pdf", 1),
+        ("a.zip", made.make_zip({"m.eml": made.make_eml({"manual.pdf": MANUAL})}), "m.eml, manual.pdf", 1),
+        ("a.zip", made.make_zip({"b.pptx": made.make_pptx(), "manual.pdf": MANUAL}), "manual.pdf", 3),
+    ],
+)
+async def test_a_pdf_within_a_file_has_the_places_of_the_pdf_alone(
+    kit: Kit, name: str, data: bytes, prefix: str, before: int
+) -> None:
+    """A passage lies on one page, each line has its box, and its page is drawn as that of the PDF."""
+    await indexed(kit, document_id="alone", data=MANUAL, filename="manual.pdf")
+    alone = await source_view.view_document("alone", ANN, kit, Run(), LIMITS)
+    await indexed(kit, data=data, filename=name)
+    held = await view(kit)
+    of_manual = [chunk for chunk in held.chunks if chunk.spans[0].locator.startswith(f"{prefix}, p. ")]
+    assert len(of_manual) == len(alone.chunks) == len(SIGNS)
+    expected = [
+        (text, f"{prefix}, p. {number}, line {line}", place)
+        for (text, _, place), (number, line) in zip(
+            place_lines(alone.chunks), [(1, 1), (1, 2), (2, 3), (2, 4), (3, 5)], strict=True
+        )
+    ]
+    assert place_lines(of_manual, before) == expected
+    assert held.document.pages == before + len(SIGNS)
+    for number in range(1, 4):
+        drawn = await page(kit, before + number)
+        own = await source_view.view_page("alone", number, ANN, kit, Run(), LIMITS)
+        assert (drawn.png, drawn.page, drawn.pages) == (own.png, before + number, before + len(SIGNS))
+    assert await refused(kit, 1) == "page_not_found"
+    assert await refused(kit, before + len(SIGNS) + 1) == "page_not_found"
+
+
+async def test_the_cited_pages_of_a_pdf_within_a_file_are_taken_out_with_their_boxes(kit: Kit) -> None:
+    await indexed(kit, data=made.make_zip({"note.txt": NOTE.encode(), "manual.pdf": MANUAL}), filename="a.zip")
+    (chunk,) = [chunk for chunk in (await view(kit)).chunks if "pump" in chunk.content]
+    boxes = chunk.locate_boxes(0, len(chunk.content))
+    evidence = await source_view.extract_cited_pages({"d1": {chunk.page or 0: boxes}}, ANN, kit, Run(), LIMITS)
+    taken = pypdf.PdfReader(BytesIO(evidence))
+    assert len(taken.pages) == 1
+    assert "The pump is blue." in taken.pages[0].extract_text()
+    assert len(taken.pages[0]["/Annots"]) == 2  # type: ignore[arg-type]
+
+
+def test_other_files_within_a_file_keep_their_own_places() -> None:
+    """Sheet and range, slide, line and part; no passage goes over two slides."""
+    files = {"n.txt": NOTE.encode(), "b.xlsx": made.make_xlsx(), "s.pptx": made.make_pptx(), "m.eml": made.make_eml()}
+    held = list(split_into_chunks(extract_in_process(made.make_zip(files), "a.zip").blocks, Chunking()))
+    for name, data in files.items():
+        alone = list(split_into_chunks(extract_in_process(data, name).blocks, Chunking()))
+        inside = [draft for draft in held if draft.heading_path[0] == name]
+        assert [draft.content for draft in inside] == [draft.content for draft in alone]
+        for one, other in zip(inside, alone, strict=True):
+            locators = [span.locator.removeprefix(f"{name}, ") for span in one.spans]
+            if name == "n.txt":
+                assert locators == ["line 1", "line 3", "line 4"]
+            else:
+                assert locators == [span.locator for span in other.spans]
+    note = Chunk("1", "d", 0, held[0].content, "t", "s", "h", held[0].spans)
+    start = note.content.index("It closes")
+    place, whole = note.locate(start, len(note.content)), note.place
+    assert place
+    assert whole
+    assert (place.locator, whole.locator) == ("n.txt, lines 3-4", "n.txt, lines 1-4")
+
+
+def test_two_files_of_one_name_are_told_apart_and_each_is_found() -> None:
+    first, second = pdf(lines("First.")), pdf(lines("Second."))
+    mail = made.make_eml({"1.pdf": first, "2.pdf": second})
+    for number in (b'"1.pdf"', b'"2.pdf"'):
+        mail = mail.replace(number, b'"a, b.pdf"')
+    blocks = extract_in_process(made.make_zip({"m, n.eml": mail}), "a.zip").blocks
+    places = {block.text: block.locator for block in blocks if block.page != 1}
+    assert places == {"First.": "m, n.eml, a, b.pdf, p. 1, line 1", "Second.": "m, n.eml, a, b.pdf (2), p. 1, line 1"}
+    for words, data in (("First.", first), ("Second.", second)):
+        taken = take_member_page(made.make_zip({"m, n.eml": mail}), "zip", places[words])
+        assert taken
+        assert (taken.kind, taken.data, taken.page) == ("pdf", data, 1)
+    for wrong in ("a, b.pdf, p. 1", "m, n.eml, p. 1", "m, n.eml, c.pdf, p. 1", "m, n.eml, a, b.pdf", ""):
+        assert take_member_page(made.make_zip({"m, n.eml": mail}), "zip", wrong) is None

@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from rag_core.core.errors import InvalidRequest
-from rag_core.core.model import Block, Box, Scalar, Span
+from rag_core.core.model import MAIL_HEADER_KIND, Block, Box, Scalar, Span
 from rag_core.ingestion.tables import has_line_locators, locate_table_row, split_table_rows
 from rag_core.text.sentences import find_sentences, trim_range
 from rag_core.text.tokens import count_tokens, decode_tokens, encode_tokens, fits_token_limit
 
 CHUNKING_STRATEGIES = ("tokens", "semantic", "headings", "rows", "blocks")
+_LONE_KINDS = frozenset({"row", MAIL_HEADER_KIND})  # of blocks that share a chunk with no other
 _BLOCK_SEPARATOR = "\n\n"  # between two blocks of a chunk
 _MAX_CHARS_PER_TOKEN = 8  # on average: how far ahead to look for a chunk's end
 _SAMPLE_CHARS = 256  # whose tokens are counted to guess how far a chunk will reach
@@ -163,7 +164,7 @@ def _group_blocks(blocks: Iterable[Block], strategy: str) -> Iterator[list[Block
 
 
 def _can_share_chunk(before: Block, block: Block, strategy: str) -> bool:
-    if strategy == "blocks" or "row" in (before.kind, block.kind) or before.page != block.page:
+    if strategy == "blocks" or not _LONE_KINDS.isdisjoint((before.kind, block.kind)) or before.page != block.page:
         return False
     if strategy != "headings":
         return True

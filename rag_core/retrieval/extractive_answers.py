@@ -11,6 +11,7 @@ from rag_core.text.asked_negation import asks_for_what_is_not, says_what_is_not
 from rag_core.text.figures import remove_dates
 from rag_core.text.framing import is_framing
 from rag_core.text.layout import split_cells
+from rag_core.text.mail_headers import select_asked_fields
 from rag_core.text.periods import FiscalCalendar, compute_period_share, read_fiscal_calendars, remove_periods
 from rag_core.text.quotable_sentences import LIST_ITEM_OR_TABLE_ROW, split_into_quotable_sentences
 from rag_core.text.terms import WORD_PATTERN, count_shared_terms, extract_terms
@@ -77,7 +78,7 @@ async def select_answer(
     Raises:
         Unavailable: there is no cross-encoder, or it did not answer.
     """
-    candidates = _split_passages_into_sentences(passages)
+    candidates = _split_passages_into_sentences(query_text, passages)
     read = _select_sentences_to_read(query_text, candidates)
     given = await reranker.score_passages(
         query_text, [_put_below_titles(candidates[n], passages[candidates[n].passage_index]) for n in read]
@@ -103,7 +104,7 @@ def select_answer_sentences_by_shared_terms(
 
     A sentence's score is the share of the question's terms that it has; none when the passages do not answer.
     """
-    query_terms, candidates = extract_terms(query_text), _split_passages_into_sentences(passages)
+    query_terms, candidates = extract_terms(query_text), _split_passages_into_sentences(query_text, passages)
     scores = [len(query_terms & extract_terms(candidate.text)) / max(1, len(query_terms)) for candidate in candidates]
     return _choose_answer_sentences(query_text, passages, candidates, scores, MIN_ANSWERABILITY).sentences
 
@@ -364,11 +365,13 @@ def _find_items_on_later_pages(n: int, candidates: Sequence[PassageSentence]) ->
     return found
 
 
-def _split_passages_into_sentences(passages: Sequence[PromptPassage]) -> list[PassageSentence]:
+def _split_passages_into_sentences(query_text: str, passages: Sequence[PromptPassage]) -> list[PassageSentence]:
+    """Return the sentences of the passages; of the header of a mail only the fields that the question asks for."""
     return [
-        PassageSentence(n, " ".join(part.split()), str(passage["title"]), *_get_place(passage))
+        PassageSentence(n, " ".join(text.split()), str(passage["title"]), *_get_place(passage))
         for n, passage in enumerate(passages)
         for part in split_into_quotable_sentences(str(passage["text"]))
+        for text in select_asked_fields(query_text, part)
     ]
 
 

@@ -142,6 +142,18 @@ def test_a_mail_has_its_heading_its_text_once_and_its_attachments() -> None:
     assert extraction.title == "Die Übergabe am Montag"
 
 
+def test_the_header_of_a_mail_is_a_passage_of_its_own() -> None:
+    """What is said of the mail is in no passage of its text, whose quotes it would be a part of; nor in its summary."""
+    extraction = extract_in_process(made.make_eml({"n.txt": b"Hi."}), "a.eml")
+    for strategy in ("tokens", "semantic", "headings", "rows"):
+        header, *passages = split_into_chunks(extraction.blocks, Chunking(strategy, 100, 50))
+        assert header.content.startswith(
+            "From: Ann (ann@example.org)\nTo: Bob (bob@example.org)\nDate: Mon, 04 Mar 2024"
+        )
+        assert {span.locator for span in header.spans} == {"mail header"}
+        assert [passage.content.split("\n")[0] for passage in passages] == ["Dear Bob,", "Hi."]
+
+
 def test_a_mail_in_html_alone_is_read_from_it() -> None:
     mail = EmailMessage()
     mail["Subject"] = "x"

@@ -92,7 +92,7 @@ def test_a_mail_of_outlook_has_its_heading_text_and_attachments() -> None:
     places = placed(extract_in_process(data, "a.msg"))
     assert places[0] == (
         "mail header",
-        "From: Ann <ann@example.org>\nTo: Bob <bob@example.org>\nDate: Mon, 04 Mar 2024 08:00:00 +0000\n"
+        "From: Ann (ann@example.org)\nTo: Bob (bob@example.org)\nDate: Mon, 04 Mar 2024 08:00:00 +0000\n"
         "Subject: Die Übergabe am Montag",
     )
     assert places[1:4] == [
@@ -116,7 +116,7 @@ def test_a_mail_of_outlook_without_plain_text_is_read_from_its_html_or_its_rich_
 def test_a_mail_that_outlook_itself_has_saved_is_read() -> None:
     """tests/data/outlook.msg is message.msg of scanny/python-oxmsg (MIT): the stand-ins are written by one library."""
     extraction = extract_in_process(REAL_MAIL.read_bytes(), "a.msg")
-    assert extraction.blocks[0].text.startswith("From: bedfortest at TEST <bedfortest@tutanota.de>\nTo: Arne Möhle\n")
+    assert extraction.blocks[0].text.startswith("From: bedfortest at TEST (bedfortest@tutanota.de)\nTo: Arne Möhle\n")
     assert ("text, paragraph 1", "asdfasdf") in placed(extraction)
 
 

@@ -185,3 +185,36 @@ async def test_the_margin_is_over_the_best_sentence_of_another_passage_that_says
     assert margin is not None
     assert margin > 0.5
     assert margin == await find_margin(answer, repeated, other)
+
+
+HEADER = (
+    "From: Ann Lee (ann@example.org)\nTo: Bob Roy (bob@example.org)\nDate: Mon, 04 Mar 2024 08:00:00 +0000\n"
+    "Subject: Replacement of the pump in hall 4"
+)
+MAIL = [
+    {"id": "e1", "title": "Replacement of the pump in hall 4", "section": "", "text": HEADER},
+    {
+        "id": "e2",
+        "title": "Replacement of the pump in hall 4",
+        "section": "",
+        "text": "The pump in hall 4 must be replaced before June. The new one delivers 12 litres.",
+    },
+]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Who wrote about the replacement of the pump in hall 4?", "From: Ann Lee (ann@example.org)"),
+        ("When was the mail about the replacement of the pump sent?", "Date: Mon, 04 Mar 2024 08:00:00 +0000"),
+        ("What does the new pump in hall 4 deliver?", "The new one delivers 12 litres."),
+        ("When must the pump in hall 4 be replaced?", "The pump in hall 4 must be replaced before June."),
+        ("What is the replacement of the pump in hall 4?", "The new one delivers 12 litres."),
+    ],
+)
+async def test_the_header_of_a_mail_answers_what_is_asked_about_the_mail_alone(question: str, answer: str) -> None:
+    """It shares most words with any question on the subject, which it names, and was quoted as a whole."""
+    for ranker in (OverlapReranker(), local.reranker()):
+        quoted = [text for text, _ in (await select_answer(question, MAIL, ranker, least=0.0)).sentences]
+        assert answer in quoted
+        assert [text for text in quoted if ": " in text] == ([answer] if ": " in answer else [])

@@ -14,6 +14,7 @@ from rag_core.core.model.answers import (
     Verdict,
 )
 from rag_core.core.model.documents import (
+    MAIL_HEADER_KIND,
     Block,
     Box,
     Chunk,
@@ -55,6 +56,7 @@ from rag_core.core.model.search import (
 __all__ = [
     "ANY_ENTITY_FIELD",
     "CHUNK_FIELDS",
+    "MAIL_HEADER_KIND",
     "Answer",
     "Block",
     "Box",

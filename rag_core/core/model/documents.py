@@ -53,14 +53,18 @@ class Entity:
     value: str
 
 
+MAIL_HEADER_KIND = "mail header"  # of a block that tells of a mail itself; it is a chunk of its own
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """A piece of a document as extracted, with its line breaks.
 
-    `kind` is "heading", "paragraph", "row" or "table". `text` has one line for each of `line_start` to `line_end`,
-    except that a row has one line per cell. `boxes` has one box per line of the text, or is empty. `headings` is the
-    section path, outermost first. `fields` are a row's named values. `page_label` is the page number printed on the
-    page where it differs from `page`. `locator` is as in a `Span`; that of a table is completed by the number of a row.
+    `kind` is "heading", "paragraph", "row", "table" or `MAIL_HEADER_KIND`. `text` has one line for each of `line_start`
+    to `line_end`, except that a row has one line per cell. `boxes` has one box per line of the text, or is empty.
+    `headings` is the section path, outermost first. `fields` are a row's named values. `page_label` is the page number
+    printed on the page where it differs from `page`. `locator` is as in a `Span`; that of a table is completed by the
+    number of a row.
     """
 
     text: str

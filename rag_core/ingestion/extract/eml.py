@@ -2,22 +2,24 @@
 
 import email
 import email.policy
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from email.header import decode_header, make_header
 from email.message import Message
 
 from rag_core.core.errors import UnreadableDocument
-from rag_core.core.model import Block, Extraction
+from rag_core.core.model import MAIL_HEADER_KIND, Block, Extraction
 from rag_core.ingestion.extract.extraction import clean_text, collect_blocks, split_paragraphs
 from rag_core.ingestion.extract.html import PageReader
 from rag_core.ingestion.extract.members import MAX_MEMBERS, Extract, MemberLabels, MemberReader
 from rag_core.ingestion.extract.placed_blocks import BlockMaker
 from rag_core.ingestion.extract.text import decode_text
+from rag_core.text.mail_headers import MAIL_FIELDS
 
-_SHOWN_FIELDS = ("From", "To", "Cc", "Date", "Subject")
 _MAX_FIELD_CHARS = 4_000  # of a header that is shown
 _MAX_NESTED_PARTS = 50
+_ADDRESS = re.compile(r"<([^<>\s]{1,320})>")  # in round brackets it is quoted as it stands: these are a link's
 _DAMAGED_MAIL_ERRORS = (
     RecursionError,
     ValueError,
@@ -71,7 +73,7 @@ def _parse_mail(data: bytes) -> Message:
 
 def extract_message(message: Message, extract: Extract, extractor: str) -> Extraction:
     """Extract a mail as `extract_eml` does its bytes; `extractor` names what has read it."""
-    if not any(message.get(name) for name in (*_SHOWN_FIELDS, "Received", "Message-ID")):
+    if not any(message.get(name) for name in (*MAIL_FIELDS, "Received", "Message-ID")):
         raise UnreadableDocument("the file is no mail: it has no From, To, Date or Subject", code="document_damaged")
     parts, reader = _collect_parts(message), MemberReader(extract, page=2)
     blocks = collect_blocks(_read_mail(message, parts, reader))
@@ -116,9 +118,9 @@ def _is_attachment(part: Message) -> bool:
 
 def _read_mail(message: Message, parts: Sequence[Message], reader: MemberReader) -> Iterator[Block]:
     maker = BlockMaker(page=1)
-    fields = [f"{name}: {value}" for name in _SHOWN_FIELDS if (value := _read_field(message, name))]
+    fields = [f"{name}: {value}" for name in MAIL_FIELDS if (value := _read_field(message, name))]
     if fields:
-        yield maker.make("\n".join(fields), "mail header")
+        yield maker.make(_ADDRESS.sub(r"(\1)", "\n".join(fields)), "mail header", MAIL_HEADER_KIND)
     bodies = [part for part in parts if not _is_attachment(part)]
     for number, part in enumerate(bodies, start=1):
         prefix = f"part {number}, " if len(bodies) > 1 else "text, "

@@ -33,8 +33,8 @@ FINISHED_RESTORE = "restore.finished"
 OTHER_DATABASES = (ARCHIVE_FILE, JOBS_FILE)  # the cache and the word indexes are made again
 SQLITE_PAGES_PER_STEP = 1000  # of a backup; writers get the lock between two steps
 DATABASE_ADVICE = (
-    "rag check --repair keeps the whole documents; then index the files of the others again (rag index PATH). Or put a "
-    "backup back, where there is one: rag restore-backup"
+    "rag check --repair keeps the documents that are whole; then index the files of the others again (rag index PATH). "
+    "Or put a backup back, where there is one: rag restore-backup"
 )
 # In the copy of the job table, of which `live` is the one in use. What is left of an ended job is its record.
 ENDED_MEANWHILE_SQL = """

@@ -32,6 +32,11 @@ CHECKED = (
     "every file of the word indexes",
 )
 
+UNCHECKED_PAGES = (
+    "another program, such as the shell sqlite3, has written pages without their checksums; by the checksums of their "
+    "own rows {count} documents are whole"
+)
+
 
 def find_database_damage(folder: Path, *, in_use: bool) -> list[str]:
     """Return in words what is damaged in the database of an index, with the documents that it concerns.
@@ -49,7 +54,9 @@ def find_database_damage(folder: Path, *, in_use: bool) -> list[str]:
     if not problems:
         return []
     try:
-        return [*problems, *_name_documents(find_damaged_documents(folder))]
+        report = find_damaged_documents(folder)
+        unchecked = [UNCHECKED_PAGES.format(count=report.kept)] if report.is_unchecked else problems
+        return [*unchecked, *_name_documents(report)]
     except Misconfigured:
         return [*problems, "no document of it can be named: put a backup back by rag restore-backup"]
 

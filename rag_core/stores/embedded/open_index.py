@@ -47,6 +47,13 @@ COPY_WARNING = StoreWarning(
 )
 
 
+UNCHECKED_WARNING = StoreWarning(
+    "index_rebuilt",
+    "another program, such as the shell sqlite3, has written to the index without the checksums of its pages: this "
+    "process reads a copy in which each text has its own checksum, and writes are refused until rag check --repair",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class OpenIndex:
     """The database and its search. `report` says what is missing of a copy; None when this is no copy.
@@ -77,7 +84,7 @@ class OpenIndex:
                 "documents_damaged", f"these documents are damaged and left out: {missing}; index them again"
             )
         elif scope or not (self.report.damaged or self.report.lost):
-            yield COPY_WARNING
+            yield UNCHECKED_WARNING if self.report.is_unchecked else COPY_WARNING
         else:
             yield StoreWarning("documents_damaged", "some documents are damaged and left out: rag check names them")
 

@@ -79,12 +79,16 @@ class DamagedDocument:
 
 @dataclass(slots=True)
 class SalvageReport:
-    """How many documents were copied, which of them could not be, and in words what is lost without a name."""
+    """How many documents were copied, which of them could not be, and in words what is lost without a name.
+
+    `is_unchecked` is true where another program has written pages without their checksums.
+    """
 
     kept: int = 0
     damaged: list[DamagedDocument] = field(default_factory=list)
     lost: str = ""
     space: EmbeddingSpace = field(default_factory=lambda: EmbeddingSpace("", 0))
+    is_unchecked: bool = False
 
     def describe_for(self, scope: Scope) -> str:
         """Return in words what is missing for a scope, naming what it may read; "" when nothing is."""
@@ -105,21 +109,26 @@ class _WholeDocument(NamedTuple):
 class _DamagedReader:
     """Reads of a damaged database, each of which may fail by itself.
 
-    Without `is_verified` damaged pages are read as well, and every row must have its own checksum.
+    With `verified`, the reader of the undamaged pages, damaged ones are read as well, and every row must have its own
+    checksum. The name of a workflow has none: it must stand on an undamaged page, or in both of its places.
     """
 
-    def __init__(self, db: apsw.Connection, *, is_verified: bool) -> None:
-        self.db, self._is_verified = db, is_verified
+    def __init__(self, db: apsw.Connection, verified: "_DamagedReader | None" = None) -> None:
+        self.db, self._verified, is_verified = db, verified, verified is None
         db.pragma("checksum_verification", "on" if is_verified else "off")  # cksumvfs takes True for off
 
     @cached_property
     def workflow_names(self) -> dict[int, str]:
-        names: dict[int, str] = {}
+        by_tree: list[dict[int, str]] = []
         for tree in ("not indexed", "indexed by sqlite_autoindex_workflows_1"):
+            names: dict[int, str] = {}
             with _skip_damage():
                 for id, name in self.db.execute(f"select id, name from workflows {tree} where name >= ''"):
                     names[id] = name
-        return names
+            by_tree.append(names)
+        if self._verified is None:
+            return by_tree[0] | by_tree[1]
+        return dict(by_tree[0].items() & by_tree[1].items()) | self._verified.workflow_names
 
     @cached_property
     def rows_by_version(self) -> dict[int, list[int]]:
@@ -190,6 +199,8 @@ class _DamagedReader:
 
     def load_document(self, table: str, version: int) -> Document | None:
         with _skip_damage():
+            if self._verified and count_altered_rows(self.db, table, version):
+                return None
             workflow = self.db.execute(f"select workflow from {table} where version = ?", (version,)).get
             name, where = self.workflow_names.get(workflow), SqliteCondition("version = ?", (version,))
             if name is None:
@@ -207,7 +218,7 @@ class _DamagedReader:
             if document is None or chunks_and_vectors is None:
                 return None
             chunk_table = "chunks" if table == "documents" else "deleted_chunks"
-            if not self._is_verified:
+            if self._verified:
                 if any(count_altered_rows(self.db, name, version) for name in (table, chunk_table)):
                     return None
                 if len({vector is None for vector in chunks_and_vectors[1]}) > 1:
@@ -267,17 +278,20 @@ def find_damaged_documents(folder: Path) -> SalvageReport:
 def _read_damaged(folder: Path, report: SalvageReport) -> Iterator[tuple[str, _WholeDocument]]:
     """Yield the documents that can be read whole, each with its table, and report the others."""
     with closing(_open_damaged(folder)) as db, closing(_open_damaged(folder)) as unverified_db:
-        readers = _DamagedReader(db, is_verified=True), _DamagedReader(unverified_db, is_verified=False)
+        verified = _DamagedReader(db)
+        readers = verified, _DamagedReader(unverified_db, verified)
         report.space = _load_space(db, folder)
+        report.is_unchecked = page_checksums.has_pages_without_checksum(get_database_file(folder))
+        lister = readers[report.is_unchecked]
         for table in EXISTING_VERSIONS_SQL:
-            for version in readers[0].list_versions(table):
+            for version in sorted({*verified.list_versions(table), *lister.list_versions(table)}):
                 whole = readers[0].load_whole(table, version) or readers[1].load_whole(table, version)
                 if whole:
                     yield table, whole
                 else:
-                    damaged = readers[0].name_document(table, version)
+                    damaged = lister.name_document(table, version)
                     report.damaged.append(replace(damaged, origin=_describe_origin(readers, table, version)))
-        report.lost = _describe_lost(readers[0], report.space)
+        report.lost = _describe_lost(lister, report.space)
 
 
 def _describe_origin(readers: Iterable[_DamagedReader], table: str, version: int) -> str:

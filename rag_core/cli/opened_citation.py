@@ -19,6 +19,7 @@ from rag_core.core.model import Answer, Document, Scope
 from rag_core.core.run import Run
 
 if TYPE_CHECKING:
+    from rag_core.ingestion.member_pages import MemberPage
     from rag_core.rag import RAG
 
 LAST_CITATIONS_FILE = "last-citations.json"
@@ -65,10 +66,12 @@ async def run_open_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
         raise NotFound("the cited document is no longer in this workflow")
     if arguments.page:
         _require_page(arguments.page, document)
-    file = await _find_file(document, scope, rag)
+    held = await _take_cited_file(document, place.page, scope, rag, run)
+    name, page = (held.name.rpartition(", ")[2], held.page) if held else ("", place.page)
+    file = await _copy_file(name, held.data) if held else await _find_file(document, scope, rag)
     address = file.resolve().as_uri()
-    if place.page and file.suffix.lower() in BROWSER_FORMATS:
-        address += f"#page={place.page}"
+    if page and file.suffix.lower() in BROWSER_FORMATS:
+        address += f"#page={page}"
     if arguments.json:
         print_json({"document_id": place.document_id, "title": document.title, "page": place.page, "address": address})
     else:
@@ -99,6 +102,19 @@ def _require_page(page: int, document: Document) -> None:
         raise InvalidRequest("--page", f"of “{document.title or document.id}” must be {pages}", pages=document.pages)
 
 
+async def _take_cited_file(
+    document: Document, page: int | None, scope: Scope, rag: "RAG", run: Run
+) -> "MemberPage | None":
+    """Return the PDF or picture within a zip or mail that has the page; None for another page or document."""
+    from rag_core.ingestion import source_view
+    from rag_core.ingestion.originals import load_current_original
+
+    original = await load_current_original(document, rag.kit) if page else None
+    if page is None or original is None or original.kind in source_view.DRAWN_KINDS:
+        return None
+    return await source_view.find_drawn_page(original, page, scope, rag.kit, run, rag.upload_limits)
+
+
 async def _find_file(document: Document, scope: Scope, rag: "RAG") -> Path:
     """Return the file that was indexed, else a copy of its stored original."""
     file = Path(document.source)
@@ -107,6 +123,11 @@ async def _find_file(document: Document, scope: Scope, rag: "RAG") -> Path:
     original = await rag.kit.archive.load_original(document.id, scope.workflow_id)
     if original is None:
         raise NotFound(f"{document.source or document.id} is no file here, and no original of it is stored")
-    copy = Path(mkdtemp(prefix="rag-open-"), Path(original.filename).name or document.id)
-    await asyncio.to_thread(copy.write_bytes, original.data)
+    return await _copy_file(original.filename or document.id, original.data)
+
+
+async def _copy_file(name: str, data: bytes) -> Path:
+    """Write a file into a folder of its own; its name is foreign."""
+    copy = Path(mkdtemp(prefix="rag-open-"), Path(name.replace("\\", "/")).name or "original")
+    await asyncio.to_thread(copy.write_bytes, data)
     return copy

@@ -96,7 +96,7 @@ async def view_page(
         Unavailable: the archive did not answer.
     """
     original = await load_original(document_id, scope, kit, run)
-    drawn = await _find_drawn_page(original, page_number, scope, kit, run, limits)
+    drawn = await find_drawn_page(original, page_number, scope, kit, run, limits)
     if drawn is None:
         raise NotFound("only a PDF or a picture has pages that can be drawn", code="page_not_found", field="page")
     drawing = sandbox_view.render_page_in_sandbox(
@@ -109,10 +109,14 @@ async def view_page(
     return replace(image, page=page_number, pages=document.pages or page_number)
 
 
-async def _find_drawn_page(
+async def find_drawn_page(
     original: Original, page_number: int, scope: Scope, kit: Kit, run: Run, limits: UploadLimits
 ) -> MemberPage | None:
-    """Return the PDF or picture in which a page is drawn: the original, or a file within it; None where none is."""
+    """Return the PDF or picture in which a page is drawn: the original, or a file within it; None where none is.
+
+    Raises:
+        UnreadableDocument: the original cannot be read within the limits of the sandbox.
+    """
     if original.kind in DRAWN_KINDS:
         return MemberPage(original.kind, original.data, page_number)
     if original.kind not in CONTAINER_KINDS:
@@ -201,7 +205,7 @@ async def _find_cited_files(
     """Return the PDF with its boxes by page: the original, or those in it that have the cited pages."""
     if original.kind == "pdf":
         return [(document.title, original.data, boxes)]
-    pages = {page: await _find_drawn_page(original, page, scope, kit, run, limits) for page in sorted(boxes)}
+    pages = {page: await find_drawn_page(original, page, scope, kit, run, limits) for page in sorted(boxes)}
     return [
         (f"{document.title}: {found.name}", found.data, {found.page: boxes[page]})
         for page, found in pages.items()

@@ -106,6 +106,21 @@ def test_the_number_of_a_citation_opens_its_page(
     assert "CITATION must be one of 1" in capsys.readouterr().err
 
 
+def test_a_page_of_a_pdf_within_a_zip_is_opened_in_that_pdf(
+    here: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The zip was opened, of which a browser shows nothing; a text in it is still opened by the zip."""
+    manual = (Path(__file__).parents[2] / "examples" / "tcm-diagnostic-manual.pdf").read_bytes()
+    (archive := tmp_path / "all.zip").write_bytes(make_zip({"n.txt": b"The pump is blue.", "docs/m, n.pdf": manual}))
+    assert main(["index", *here, str(archive)]) == 0
+    capsys.readouterr()
+    opened = read_json(["open", "all.zip", "--page", "4", *here, "--json"], capsys)
+    address, _, page = opened["address"].partition("#")
+    assert (opened["page"], page, address.endswith("/n.pdf")) == (4, "page=3", True)
+    assert Path(unquote(urlsplit(address).path)).read_bytes() == manual
+    assert read_json(["open", "all.zip", "--page", "1", *here, "--json"], capsys)["address"] == archive.as_uri()
+
+
 def test_a_page_that_the_document_does_not_have_is_refused_by_name(
     here: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -14,6 +15,7 @@ from rag_core.cli import main
 from rag_core.cli.answer_stream import AnswerStream
 from rag_core.core.model import Answer, Citation, Claim, Confidence
 from tests.cli.test_cli import NOTES
+from tests.ingestion.office_files import make_zip
 
 
 @pytest.fixture(scope="module")

@@ -106,13 +106,14 @@ async def _take_cited_file(
     document: Document, page: int | None, scope: Scope, rag: "RAG", run: Run
 ) -> "MemberPage | None":
     """Return the PDF or picture within a zip or mail that has the page; None for another page or document."""
-    from rag_core.ingestion import source_view
+    from rag_core.ingestion.member_pages import DRAWN_KINDS
     from rag_core.ingestion.originals import load_current_original
+    from rag_core.ingestion.source_view import find_drawn_page
 
     original = await load_current_original(document, rag.kit) if page else None
-    if page is None or original is None or original.kind in source_view.DRAWN_KINDS:
+    if page is None or original is None or original.kind in DRAWN_KINDS:
         return None
-    return await source_view.find_drawn_page(original, page, scope, rag.kit, run, rag.upload_limits)
+    return await find_drawn_page(original, page, scope, rag.kit, run, rag.upload_limits)
 
 
 async def _find_file(document: Document, scope: Scope, rag: "RAG") -> Path:

@@ -182,10 +182,12 @@ async def extract_cited_pages(
         document = await run.step("document", kit.index.store.load_document(document_id, scope))
         loading = originals.load_current_original(document, kit) if document else None
         original = await run.step("original", loading, within_s=LOAD_ORIGINAL_TIMEOUT_S) if loading else None
-        found = await _find_cited_files(document, original, boxes, scope, kit, run, limits) if original else []
+        found: list[CitedFile] = []
+        if document and original:
+            found = await _find_cited_files(document, original, boxes, scope, kit, run, limits)
         files += found
         if not found:
-            run.warn("evidence_left_out", f"document {document_id} is no PDF whose original is stored")
+            run.warn("evidence_left_out", f"document {document_id} is no PDF, nor holds one, whose original is stored")
     if not files:
         raise _make_original_missing_error()
     return await run.step(

@@ -9,13 +9,21 @@ LIST_ITEM_OR_TABLE_ROW = re.compile(r"^(?:[-*•▪◦●|]|\d{1,2}[.)]|\(?[a-z]
 SENTENCE_END = re.compile(r"[.!?:;][\"'”’)\]]*$")
 STATED_VALUE = re.compile(r"^(?:[^\W\d_]\S*+\s++){2}.*\d", re.DOTALL)  # a title starts with its number, or is shorter
 FIELD = re.compile(r"[^\n:]{1,80}:[ \t]\S")  # of a record, as in "Hired: 2023-06-12"
+SALUTATION = re.compile(  # of a letter or mail, which its first sentence may follow in lower case
+    r"(?:(?:Dear|Hello|Hi|Hey|Greetings|Good (?:morning|afternoon|evening|day))\b[^\n]{0,60}|"
+    r"[A-Z]\w{1,30}(?: [A-Z]\w{1,30}){0,2}),"
+)
 MAX_TITLE_CHARS = 70
 
 
 def split_into_quotable_sentences(text: str) -> list[str]:
     """Split a text into its sentences and list items; one that has none, such as a table row, stays whole."""
-    shown = (part.text for part in split_into_parts(text) if part.kind != "rule")
-    return [words for part in shown if _is_statement(words := _strip_titles(part))] or [text]
+    shown = [part.text for part in split_into_parts(text) if part.kind != "rule"]
+    return [
+        words
+        for before, part in zip(["", *shown], shown, strict=False)
+        if _is_statement(words := _strip_titles(part), is_begun=bool(SALUTATION.fullmatch(before)))
+    ] or [text]
 
 
 def _strip_titles(sentence: str) -> str:
@@ -36,9 +44,12 @@ def _strip_titles(sentence: str) -> str:
     return "\n".join(lines)
 
 
-def _is_statement(part: str) -> bool:
-    """Return whether a part is a sentence, an item or a value with its subject, not a title or a cut-off rest."""
+def _is_statement(part: str, *, is_begun: bool) -> bool:
+    """Return whether a part is a sentence, an item or a value with its subject, not a title or a cut-off rest.
+
+    One that begins in lower case is cut off, unless it is the first of a letter that `is_begun` by "Dear Ann,".
+    """
     return bool(
         LIST_ITEM_OR_TABLE_ROW.match(part)
-        or ((SENTENCE_END.search(part) or STATED_VALUE.match(part)) and not part[:1].islower())
+        or ((SENTENCE_END.search(part) or STATED_VALUE.match(part)) and (is_begun or not part[:1].islower()))
     )

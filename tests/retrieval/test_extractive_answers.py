@@ -218,3 +218,15 @@ async def test_the_header_of_a_mail_answers_what_is_asked_about_the_mail_alone(q
         quoted = [text for text, _ in (await select_answer(question, MAIL, ranker, least=0.0)).sentences]
         assert answer in quoted
         assert [text for text in quoted if ": " in text] == ([answer] if ": " in answer else [])
+
+
+@pytest.mark.parametrize("salutation", ["Dear all,", "Hello Tomas,", "Good morning Mrs. Okafor,", "Tomas,"])
+async def test_the_first_sentence_of_a_letter_is_quoted_by_itself(salutation: str) -> None:
+    """It begins in lower case after the salutation, and was taken for the rest of a sentence that was cut off."""
+    text = f"{salutation}\n\nthe substrate arrives on 12 March at ramp B. Two people unload it.\n\nIda"
+    passages = [{"id": "e1", "title": "Delivery", "section": "", "text": text}]
+    chosen = (await select_answer("When does the substrate arrive?", passages, local.reranker())).sentences
+    assert chosen == [("the substrate arrives on 12 March at ramp B.", "e1")]
+    rest = [{**passages[0], "text": "as was said,\n\nthe substrate arrives on 12 March. Two people unload it."}]
+    quoted = (await select_answer("When does the substrate arrive?", rest, local.reranker(), least=0.0)).sentences
+    assert [text for text, _ in quoted] == ["Two people unload it."]

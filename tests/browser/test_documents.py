@@ -1,5 +1,6 @@
 """The documents: listed, opened where they are cited, deleted, brought back."""
 
+import base64
 import json
 import re
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import EXAMPLES, Open, call, index
+from tests.ingestion.office_files import make_zip
 
 GARAGE = "garage"
 MANUAL = "tcm-diagnostic-manual.pdf"
@@ -137,6 +139,25 @@ def test_a_cited_page_is_shown_with_the_box_drawn(page: Page, garage: str) -> No
     scale = page_box["width"] / 595  # an A4 page
     assert box["x"] - page_box["x"] == pytest.approx(72 * scale, abs=6)
     assert box["y"] - page_box["y"] == pytest.approx(100 * scale, abs=6)
+
+
+def test_a_page_of_a_pdf_within_a_zip_is_drawn_and_a_text_beside_it_is_shown_as_passages(page: Page, site: str) -> None:
+    """The zip was shown as passages alone, and the place of its PDF could not be looked at."""
+    archive = make_zip({"note.txt": b"The depot opens at six.", "docs/manual.pdf": (EXAMPLES / MANUAL).read_bytes()})
+    upload = {"workflow_id": "zips", "document_id": "all", "filename": "all.zip", "title": "All"}
+    call(site, "POST", "api/index_document", content_base64=base64.b64encode(archive).decode(), **upload)
+    shown = call(site, "GET", "api/document?document_id=all&workflow_id=zips")
+    chunk = next(chunk for chunk in shown["chunks"] if chunk["locator"].startswith("docs/manual.pdf, p. 3, "))
+    boxes = "&".join(f"box={','.join(map(str, box))}" for box in chunk["boxes"])
+    page.goto(f"/rag/documents/all?workflow_id=zips&page={chunk['page']}&{boxes}")
+    picture = page.get_by_role("img", name="Page 4 of All")
+    expect(picture).to_have_attribute("alt", f"Page 4 of All, {len(chunk['boxes'])} cited lines marked")
+    expect(page.locator("rect.cited")).to_have_count(len(chunk["boxes"]))
+    expect(page.locator("svg.page-text")).to_contain_text(chunk["content"].split("\n")[0])
+    page.get_by_label("all pages").check()
+    page.get_by_role("button", name="note.txt, line 1").click()
+    expect(page.get_by_text("This kind of document has no page images")).to_be_visible()
+    expect(page.get_by_role("article").first).to_contain_text("The depot opens at six.")
 
 
 def test_pages_turn_by_keyboard(page: Page, garage: str) -> None:

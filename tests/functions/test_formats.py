@@ -29,7 +29,7 @@ PLACES = [
     ("a.odp", made.make_open(made.REVIEW, "presentation"), "It opens at six.", "slide 1", 1),
     ("a.rtf", made.RICH_TEXT, "Use the wrench.", "paragraph 6", None),
     ("a.msg", made.make_msg(), "The depot key is in box 12.", "text, paragraph 2", 1),
-    ("a.zip", made.make_zip(ZIPPED), "The gate code is 4711.", "n.txt, line 3", 2),
+    ("a.zip", made.make_zip(ZIPPED), "The gate code is 4711.", "n.txt, line 3", 4),
 ]
 
 

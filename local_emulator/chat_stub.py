@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from local_emulator.judging import encode_judgement, read_claims
+from local_emulator.planning import plan_by_words
 from rag_core.core.model import Judgement
 from rag_core.core.ports import LLM, ClaimToJudge, Completion, Prompt
 
@@ -164,7 +165,8 @@ JUDGING_STYLES: Mapping[str, Callable[[Entries], Entries | str]] = {
 class ChatStub:
     """A chat model with one style of answering and one of judging; in its other tasks the local techniques stand in.
 
-    `programs` has, by question, what it replies where it is to plan a computation: fields, or a text as it stands.
+    `programs` has, by question, what it replies where it is to plan a computation: fields, or a text as it stands. Of
+    other questions the words say it.
     `answers` has true sentences by question, in place of those that the techniques choose; `truths` has, by words of a
     claim, the honest verdict on it and the words of a passage that decide. Other claims are not stated.
     """
@@ -193,7 +195,8 @@ class ChatStub:
                 text = await self._answer(prompt)
             case "judge":
                 text = self._judge(prompt.inputs)
-            case "plan" if (program := self._programs.get(str(prompt.inputs["question"]))) is not None:
+            case "plan":
+                program = self._programs.get(str(prompt.inputs["question"]), plan_by_words(prompt.inputs))
                 text = program if isinstance(program, str) else json.dumps(program)
             case "standalone_question":
                 text = json.dumps({"question": _write_standalone(prompt.inputs)})

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from local_emulator.planning import plan_by_words
 from rag_core import prompts
 from rag_core.answering.entailment import check_entailment
 from rag_core.answering.facts.comparison import compute_word_share, find_contradictions
@@ -12,16 +13,11 @@ from rag_core.core.ports import LLM, ClaimToJudge, Completion, Judge, Prompt
 
 MIN_SHARED_WORDS = 0.6  # share of a claim's words that a passage must have for the claim to be about the same
 
-NO_PROGRAM = {
-    **dict.fromkeys(["table", "operation", "column", "give", "other_column"], prompts.NOT_NEEDED),
-    **dict.fromkeys(["where", "other_where"], ()),
-}
-
 
 class JudgingTechniques:
     """Local techniques that stand in for a chat model also as a judge of claims, which `judge` then is.
 
-    They plan no computation: the words of the question say what is computed.
+    A computation they plan by the words of the question.
     """
 
     def __init__(self, techniques: LLM, judge: Judge) -> None:
@@ -30,7 +26,7 @@ class JudgingTechniques:
 
     async def complete(self, prompt: Prompt) -> Completion:
         if prompt.task == "plan":
-            return Completion(json.dumps(NO_PROGRAM), "local: no program", local=True)
+            return Completion(json.dumps(plan_by_words(prompt.inputs)), "local: words of the question", local=True)
         if prompt.task != "judge":
             return await self._techniques.complete(prompt)
         claims = read_claims(prompt.inputs)

@@ -141,6 +141,13 @@ class AskedColumns:
             return first > 0
         return first > second if self.asked.seeks_more else first < second
 
+    @property
+    def compared_relation(self) -> str:
+        """How the figure of the one column that is compared has to be to 0."""
+        if self.find_lacked() is not None:
+            return "<="
+        return ">" if self.asked.seeks_more or self.asked.held[0] else "<"
+
     def describe_comparison(self) -> str:
         if (lacked := self.find_lacked()) is not None:
             return f"no {self.table.columns[lacked]}"

@@ -55,8 +55,9 @@ async def plan_answer(
 ) -> ComputedAnswer | None:
     """Let the chat model plan a program over tables of the documents found, and carry it out; None where none answers.
 
-    It is asked where a computation may be wanted and a table was found (`needs_plan`). Elsewhere, where it fails, which
-    is a degradation, and where a local technique stands in for it, the words of the question say what is computed.
+    It is asked where a computation may be wanted and a table was found (`needs_plan`). Elsewhere the words of the
+    question say what is computed; so they do where it fails, which is a degradation, and where a local technique in its
+    place has no program.
     """
     if not needs_plan(query.text, evidence):
         return await compute_answer(query, hits, kit, run)
@@ -68,7 +69,7 @@ async def plan_answer(
     planned = await run.attempt(
         "plan", planning, otherwise=None, fallback="the words of the question", within_s=PLANNING_TIMEOUT_S
     )
-    if planned is None or planned.is_local:
+    if planned is None or (planned.is_local and planned.program is None):
         return await _resolve_over_tables(parse_operation(query.text), loaded, run)
     if planned.program is None:
         return None

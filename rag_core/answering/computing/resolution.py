@@ -43,7 +43,7 @@ def resolve(asked: AskedOperation, tables: Sequence[StoredTable]) -> Resolved | 
 
     Every term of the question has to be in the table: in its columns, its rows, or what is said above it.
     """
-    views = [view for table in tables if (view := _TableView.from_table(asked, table)).covers_all]
+    views = [view for table in tables if (view := TableView.from_table(asked, table)).covers_all]
     if not views:
         return None
     best = max(view.own_count for view in views)
@@ -72,7 +72,7 @@ def _describe(table: StoredTable) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _TableView:
+class TableView:
     """A table as a question sees it: the rows and columns that it names, and whether all of its terms are found."""
 
     asked: AskedOperation
@@ -84,7 +84,7 @@ class _TableView:
     columns: AskedColumns
 
     @classmethod
-    def from_table(cls, asked: AskedOperation, table: StoredTable) -> "_TableView":
+    def from_table(cls, asked: AskedOperation, table: StoredTable) -> "TableView":
         named = find_named_rows(asked, table)
         equal = find_equal_cells(asked, table, named)
         groups = " ".join({row.group for row in named or table.rows})
@@ -104,6 +104,19 @@ class _TableView:
         covers = bool(wanted) and not missing
         return cls(asked, table, named, equal, covers, len(found), columns)
 
+    @property
+    def denies_cells(self) -> bool:
+        """Return whether rows are not to have the cells that the question names; those of flags say so themselves."""
+        return self._is_denied and not self._flags
+
+    @property
+    def _is_denied(self) -> bool:
+        return self.asked.is_negated and self.columns.find_lacked() is None
+
+    @property
+    def _flags(self) -> set[int]:
+        return {column for column, _ in self.equal_cells if holds_flags(self.table, column)}
+
     def resolve(self) -> Resolved | Unresolved | None:
         kind = self.asked.kind
         if not self.table.is_whole:
@@ -117,7 +130,7 @@ class _TableView:
         if self.table.is_list:
             items = [CitedCell(row, self.table.columns[0], row.label) for row in self.table.rows]
             return Resolved(self.table, compute("count", items)) if kind == "count" and not self.equal_cells else None
-        if kind in ACROSS and len(self._list_named()) == 1:
+        if kind in ACROSS and len(self.list_named()) == 1:
             return None  # of one row there is nothing to add or to choose from
         if kind == "average" and _AVERAGE_TERM in extract_terms(" ".join((*self.table.columns, self.table.about))):
             return None  # the table states averages
@@ -138,7 +151,7 @@ class _TableView:
     def _adds_up_figures(self) -> bool:
         """Return whether what is counted is a column of figures, to be added: "How many places are there in all"."""
         heads = [self.table.columns[n] for n in self.columns.of_figures]
-        is_of_several = not self.named_rows or len(self._list_named()) > 1
+        is_of_several = not self.named_rows or len(self.list_named()) > 1
         return self.asked.adds_up and is_of_several and has_any(self.asked.counted, extract_terms(" ".join(heads)))
 
     def _resolve_lookup(self) -> Resolved | None:
@@ -197,7 +210,7 @@ class _TableView:
 
     def _resolve_share(self) -> Resolved | Unresolved | None:
         """Resolve the share of the row that the question names in the total that it names, or the only one."""
-        column, parts = self._choose_column(), self._list_named()
+        column, parts = self._choose_column(), self.list_named()
         if isinstance(column, Unresolved):
             return column
         totals = [row for row in self.table.rows if is_total(row, self.table)]
@@ -328,7 +341,7 @@ class _TableView:
             return Unresolved("all figures are negative: it is not said whether the amount or the value counts")
         return is_highest
 
-    def _list_named(self) -> list[CitedRow]:
+    def list_named(self) -> list[CitedRow]:
         """Return the rows that the question names, but no totals: "total" says what is to be done."""
         return [row for row in self.named_rows if not is_total(row, self.table)]
 
@@ -348,21 +361,18 @@ class _TableView:
         """Return the rows that meet the conditions, these in words, and a reason where they cannot be checked."""
         rows = [row for row in self.table.rows if not is_total(row, self.table)]
         if self.asked.kind in ACROSS or self._adds_up_figures():
-            rows = self._list_named() or rows
+            rows = self.list_named() or rows
         rows = self._name_as_asked(rows)
         said = []
         by_column: dict[int, set[str]] = {}
         for column, cell in self.equal_cells:
             by_column.setdefault(column, set()).add(cell)
-        flags = [column for column in by_column if holds_flags(self.table, column)]
-        is_denied = self.asked.is_negated and self.columns.find_lacked() is None
-        if is_denied and len(flags or by_column) != 1:
+        if self._is_denied and len(self._flags or by_column) != 1:
             return [], "", "it is not said which of its conditions is not to hold"
         for column, wanted in by_column.items():
-            is_negated = is_denied and not flags
-            rows = [row for row in rows if (row.cells[column] in wanted) != is_negated]
+            rows = [row for row in rows if (row.cells[column] in wanted) != self.denies_cells]
             values = state_cells(wanted)
-            said.append(f"{self.table.columns[column] or 'the column'} {'not ' if is_negated else ''}{values}")
+            said.append(f"{self.table.columns[column] or 'the column'} {'not ' if self.denies_cells else ''}{values}")
         for condition in self.asked.conditions:
             column_of = self.columns.find_of_condition(condition)
             if column_of is None:

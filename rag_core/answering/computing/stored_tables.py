@@ -82,10 +82,10 @@ class _PlacedLine:
 def read_stored_tables(chunks: Sequence[Chunk]) -> list[StoredTable]:
     """Return the tables and lists of a document; `chunks` are all that it has."""
     ordered = sorted(chunks, key=lambda chunk: chunk.ordinal)
-    return list(map(_find_names, (*_read_row_tables(ordered), *_read_line_tables(ordered))))
+    return list(map(name_rows, (*_read_row_tables(ordered), *_read_line_tables(ordered))))
 
 
-def _find_names(table: StoredTable) -> StoredTable:
+def name_rows(table: StoredTable) -> StoredTable:
     """Let the rows be named by the first column of words that tells them apart where the first column has none.
 
     A place in a race or a date names a row only where nothing else does.

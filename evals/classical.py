@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evals.answers import compute_term_recall
-from local_emulator.judging import JudgingTechniques, WordJudge
+from local_emulator.chat_techniques import ChatTechniques
+from local_emulator.judging import WordJudge
 from local_emulator.model_service import ModelService
 from local_emulator.search_service.serving import serve_wsgi
 from rag_core.answering.citation_styles import render_cited_answer
@@ -163,7 +164,7 @@ def _open_chat_model(over_http: bool) -> Iterator[LLM | None]:
         model_assembly.build_local_embedder(DEFAULT_SETTINGS),
         model_assembly.build_local_reranker(DEFAULT_SETTINGS),
     )
-    techniques = JudgingTechniques(LocalTechniques(reranker, select_key_sentences), WordJudge())
+    techniques = ChatTechniques(LocalTechniques(reranker, select_key_sentences), WordJudge())
     with serve_wsgi(ModelService(embedder, techniques, keys={"key"})) as url:
         yield OpenAIChatModel(replace(PROVIDER_PROFILES["openai"], base_url=f"{url}/v1"), key="key")
 

@@ -20,7 +20,8 @@ from uuid import uuid4
 
 from azure.storage.blob import ContainerClient
 
-from local_emulator.judging import JudgingTechniques, WordJudge
+from local_emulator.chat_techniques import ChatTechniques
+from local_emulator.judging import WordJudge
 from local_emulator.model_service import ModelService
 from local_emulator.search_service.serving import serve_wsgi
 from rag_core.composition import model_assembly
@@ -74,7 +75,7 @@ def serve_slow_app(
 ) -> Iterator[str]:
     """Serve the deployed app with one document beside a slow chat model, and yield its address."""
     reranker = model_assembly.build_local_reranker(DEFAULT_SETTINGS)
-    techniques = JudgingTechniques(LocalTechniques(reranker, select_key_sentences), WordJudge())
+    techniques = ChatTechniques(LocalTechniques(reranker, select_key_sentences), WordJudge())
     slow = SlowModel(techniques, writes_for_s, judges_for_s)
     models = ModelService(model_assembly.build_local_embedder(DEFAULT_SETTINGS), slow, keys={"key"})
     with (

@@ -6,13 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from local_emulator.chat_techniques import ChatTechniques
 from local_emulator.document_service import DocumentService
-from local_emulator.judging import JudgingTechniques, WordJudge
+from local_emulator.judging import WordJudge
 from local_emulator.model_service import ModelService
 from local_emulator.search_service import RankerUnavailable, SearchService, WordRewriter, run_search_service
 from local_emulator.search_service.serving import serve_wsgi
 from rag_core.composition import assembly, model_assembly
-from rag_core.core.errors import Unavailable
+from rag_core.core.errors import Misconfigured, Unavailable
+from rag_core.core.hosted_models import HOSTED_MODELS, find_hosted_model
 from rag_core.core.ports import Reranker
 from rag_core.core.settings import Settings
 from rag_core.ingestion.enrichment import select_key_sentences
@@ -51,7 +53,7 @@ def serve_azure_services(
     key = secrets.token_urlsafe(24)
     folder = settings.data_dir and settings.data_dir / SEARCH_FOLDER
     search = SearchService(folder, keys={key}, reranker=SemanticRanker(reranker), rewriter=WordRewriter())
-    techniques = JudgingTechniques(LocalTechniques(reranker, select_key_sentences), WordJudge())
+    techniques = ChatTechniques(LocalTechniques(reranker, select_key_sentences), WordJudge())
     models = ModelService(embedder, techniques, keys={key}, priced=priced)
     documents = DocumentService(keys={key}, picture_lines=picture_lines)
     with (
@@ -72,6 +74,27 @@ def serve_azure_services(
         )
         asyncio.run(assembly.set_up_stores(pointed))
         yield pointed
+
+
+def describe_prices(pointed: Settings, *, priced: bool) -> str:
+    """Describe what the tokens of the emulated models count as, in one line.
+
+    Raises:
+        Misconfigured: tokens are to be priced, and no price of a deployment is known by its name.
+    """
+    if not priced:
+        return "  tokens             free: the models are local (--priced counts them at list prices)"
+    told = [_describe_price(name) for name in dict.fromkeys((pointed.chat_deployment, pointed.embedding_deployment))]
+    return f"  tokens             counted, not charged, per million: {'; '.join(told)}"
+
+
+def _describe_price(deployment: str) -> str:
+    model = find_hosted_model(deployment)
+    if model is None:
+        known = ", ".join(HOSTED_MODELS)
+        raise Misconfigured(f"no price of the deployment {deployment} is known, as of {known}", field="--priced")
+    written = f", {model.output_usd:g} USD out" if model.output_usd else ""
+    return f"{deployment} {model.input_usd:g} USD in{written}"
 
 
 def describe_addresses(pointed: Settings) -> str:

@@ -1,42 +1,15 @@
 """The prompt "judge" on the side of the model: its claims read back, and judgements written as its reply."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from local_emulator.planning import plan_by_words
 from rag_core import prompts
 from rag_core.answering.entailment import check_entailment
 from rag_core.answering.facts.comparison import compute_word_share, find_contradictions
 from rag_core.core.model import Judgement
-from rag_core.core.ports import LLM, ClaimToJudge, Completion, Judge, Prompt
+from rag_core.core.ports import ClaimToJudge
 
 MIN_SHARED_WORDS = 0.6  # share of a claim's words that a passage must have for the claim to be about the same
-
-
-class JudgingTechniques:
-    """Local techniques that stand in for a chat model also as a judge of claims, which `judge` then is.
-
-    A computation they plan by the words of the question.
-    """
-
-    def __init__(self, techniques: LLM, judge: Judge) -> None:
-        self.name = techniques.name
-        self._techniques, self._judge = techniques, judge
-
-    async def complete(self, prompt: Prompt) -> Completion:
-        if prompt.task == "plan":
-            return Completion(json.dumps(plan_by_words(prompt.inputs)), "local: words of the question", local=True)
-        if prompt.task != "judge":
-            return await self._techniques.complete(prompt)
-        claims = read_claims(prompt.inputs)
-        judgements = await self._judge.judge_claims(list(claims.values()))
-        entries = [
-            encode_judgement(id, claims[id], judgement, prompt.inputs)
-            for id, judgement in zip(claims, judgements, strict=True)
-            if judgement
-        ]
-        return Completion(json.dumps({"judgements": entries}), f"local: {self._judge.name}", local=True)
 
 
 class WordJudge:

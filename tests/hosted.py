@@ -3,7 +3,8 @@
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
-from local_emulator.judging import JudgingTechniques, WordJudge
+from local_emulator.chat_techniques import ChatTechniques
+from local_emulator.judging import WordJudge
 from local_emulator.model_service import ModelService
 from local_emulator.search_service.serving import serve_wsgi
 from rag_core.providers.local_techniques import LocalTechniques
@@ -13,9 +14,9 @@ from tests import local
 DIMENSIONS = 384
 
 
-def text() -> JudgingTechniques:
+def text() -> ChatTechniques:
     techniques = LocalTechniques(local.reranker(), lambda text, count: text.split("\n\n")[:count])
-    return JudgingTechniques(techniques, WordJudge())
+    return ChatTechniques(techniques, WordJudge())
 
 
 def running(*replies: str) -> AbstractContextManager[str]:

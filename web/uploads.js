@@ -1,7 +1,7 @@
 // Files that are dropped on the page, or chosen: indexed one after the other, each with its progress and its outcome in words.
 
 import { ApiError, getJson, sendJson } from "./api.js";
-import { buildSourceAddress, Chip, countPages, formatCount, formatPages } from "./components.js";
+import { buildSourceAddress, Chip, countPages, formatCount, formatPages, RunNotices } from "./components.js";
 import { encodeBase64 } from "./files.js";
 import { html, useEffect, useRef, useState } from "./html.js";
 
@@ -144,12 +144,12 @@ function describeProgress({ status, progress }) {
 }
 
 /** Return what became of a file in words: its pages and passages, and, where it replaced an earlier version, what changed. */
-function describeResult({ document_id, pages, extractor, chunks, unchanged, removed = 0, failed = [] }) {
+function describeResult({ document_id, pages, extractor, chunks, unchanged, removed = 0, failed = [], degraded = [] }) {
   const size = [formatPages({ pages, extractor }), formatCount(chunks, "passage")].filter(Boolean).join(", ");
   const isSame = unchanged === chunks && !removed;
   const changes = isSame ? "nothing changed" : `${chunks - unchanged} new or changed, ${unchanged} as before, ${removed} removed`;
   const missing = failed.length ? ` ${formatCount(failed.length, "passage")} not searchable: add the file again.` : "";
-  return { pages: countPages({ pages, extractor }), passages: chunks, state: failed.length ? "partly" : "added", message: `${size}${unchanged || removed ? `; ${changes}` : ""}.${missing}`, document_id };
+  return { pages: countPages({ pages, extractor }), passages: chunks, state: failed.length ? "partly" : "added", message: `${size}${unchanged || removed ? `; ${changes}` : ""}.${missing}`, document_id, degraded };
 }
 
 const TONES = { added: "good", failed: "bad", partly: "warn", cancelled: "", skipped: "", working: "next", waiting: "pending" };
@@ -167,7 +167,8 @@ export function UploadList({ uploads, cancel, clear, consent }) {
       <span class="chips"><${Chip} tone=${TONES[upload.state]}>${LABELS[upload.state]}<//> ${upload.document_id ? html`<a href=${buildSourceAddress(upload)}>${upload.name}</a>` : html`<b>${upload.name}</b>`}
         ${upload.message && html`<span class=${upload.state === "failed" ? "bad" : "hint"}>${upload.message}</span>`}
         ${isUnfinished(upload) && html`<button type="button" class="quiet" aria-label="Cancel ${upload.name}" onClick=${() => cancel(upload)}>Cancel</button>`}</span>
-      ${upload.state === "working" && html`<progress value=${upload.total ? upload.done : null} max=${upload.total || 1} aria-label="Progress of ${upload.name}"></progress>`}</li>`)}</ul>
+      ${upload.state === "working" && html`<progress value=${upload.total ? upload.done : null} max=${upload.total || 1} aria-label="Progress of ${upload.name}"></progress>`}
+      <${RunNotices} degraded=${upload.degraded} /></li>`)}</ul>
     ${isDone && html`<div><button type="button" class="quiet" onClick=${clear}>Clear this list</button></div>`}
   </section>`;
 }

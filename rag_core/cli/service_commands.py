@@ -27,6 +27,8 @@ def run_serve_command(arguments: Namespace) -> int:
     from local_emulator import host
 
     _require_free_port(arguments.host, arguments.port)
+    if arguments.priced and not arguments.azure:
+        raise InvalidRequest("--priced", "goes with --azure, whose models are emulated")
     if not arguments.azure:
         loaded = load_command_settings(arguments)
         key = None if arguments.host == LOOPBACK else _require_key(loaded, arguments.admin)
@@ -38,8 +40,10 @@ def run_serve_command(arguments: Namespace) -> int:
         raise InvalidRequest("--host", "goes without --azure, whose services are for this machine alone")
     from local_emulator import azure
 
-    with azure.serve_azure_services(load_command_settings(arguments)) as emulated:
-        print(azure.describe_addresses(emulated), flush=True)
+    loaded = load_command_settings(arguments)
+    prices = azure.describe_prices(loaded, priced=arguments.priced)
+    with azure.serve_azure_services(loaded, priced=arguments.priced) as emulated:
+        print(azure.describe_addresses(emulated), prices, sep="\n", flush=True)
         host.serve_until_interrupted(emulated, port=arguments.port, admin=arguments.admin)
     return 0
 

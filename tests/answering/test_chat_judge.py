@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from local_emulator.chat_stub import JUDGING_STYLES, ChatStub
-from local_emulator.judging import JudgingTechniques
+from local_emulator.chat_techniques import ChatTechniques
 from local_emulator.model_service import ModelService
 from local_emulator.search_service.serving import serve_wsgi
 from rag_core import prompts
@@ -373,7 +373,7 @@ async def test_a_judge_behind_the_emulated_service_finds_the_same_and_is_named_a
         None,
     )
     judge: Judge = TableJudge(*found)
-    async with asked_of(JudgingTechniques(techniques(), judge), "azure") as asked:
+    async with asked_of(ChatTechniques(techniques(), judge), "azure") as asked:
         judgements = await asked.judge_claims(CLAIMS)
     expected = [judgement and replace(judgement, judge="local: table") for judgement in found]
     assert [

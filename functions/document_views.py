@@ -8,6 +8,7 @@ from pydantic import Field
 
 from functions.operations import Call, operation
 from functions.requests import MAX_EXACT_INT, CountFromOne, Identifier, ReplyFormat, Request
+from functions.shared_documents import can_change_document
 from rag_core.answering.claim_replies import BoxReply
 from rag_core.compact_replies import (
     CompactDocumentReply,
@@ -81,7 +82,11 @@ async def handle_documents(request: DocumentsRequest, call: Call) -> DocumentsRe
         "documents": [
             _format_document(document, document.id in listing.ids_with_original) for document in listing.documents
         ],
-        "deleted": [_format_document(document, False) for document in listing.deleted],
+        "deleted": [
+            _format_document(document, False)
+            for document in listing.deleted
+            if can_change_document(document, call.principal)
+        ],
         "workflow_id": request.workflow_id,
     }
 

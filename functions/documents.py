@@ -2,6 +2,7 @@
 
 from base64 import b64decode
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Literal, NotRequired, TypedDict, cast
 
 from pydantic import Field, StrictFloat, StringConstraints
@@ -9,6 +10,7 @@ from pydantic import Field, StrictFloat, StringConstraints
 from functions.jobs import AcceptedReply, IndexedReply, format_accepted_job, format_indexing_result
 from functions.operations import Call, operation
 from functions.requests import NO_OTHER_KEYS, CountFromOne, ExactInt, FieldName, Identifier, LineText, Request
+from functions.shared_documents import change_document
 from rag_core.answering.summaries import SummaryOrigin
 from rag_core.core.errors import InvalidRequest
 from rag_core.core.model import Block, IndexingResult, Job, Scope
@@ -287,8 +289,8 @@ class DeleteReply(Done):
 )
 async def handle_delete_document(request: DeleteRequest, call: Call) -> DeleteReply:
     """Hide a document from every search; with `purge`, erase it for good."""
-    scope = call.resolve_scope(request.workflow_id)
-    await call.rag.delete(request.document_id, purge=request.purge, scope=scope, run=call.run)
+    delete = partial(call.rag.delete, request.document_id, purge=request.purge, run=call.run)
+    await change_document(lambda scope: delete(scope=scope), call.resolve_scope(request.workflow_id), call.principal)
     return {
         **format_run(call.run),
         "document_id": request.document_id,
@@ -320,7 +322,8 @@ class RestoreReply(Done):
 )
 async def handle_restore_document(request: RestoreRequest, call: Call) -> RestoreReply:
     """Make a deleted document searchable again."""
-    await call.rag.restore(request.document_id, scope=call.resolve_scope(request.workflow_id), run=call.run)
+    restore = partial(call.rag.restore, request.document_id, run=call.run)
+    await change_document(lambda scope: restore(scope=scope), call.resolve_scope(request.workflow_id), call.principal)
     return {
         **format_run(call.run),
         "document_id": request.document_id,

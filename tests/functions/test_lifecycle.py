@@ -74,6 +74,32 @@ def test_what_is_anothers_is_refused_in_the_words_for_what_is_not_there(call: Ca
     assert call.ok("restore_document", headers=ann, document_id="diary")
 
 
+def test_an_administrator_tidies_what_nobody_owns_and_nothing_that_somebody_does(call: Caller) -> None:
+    """S2-51, S3-15, S3-16: by the role of the credential, in the workflow and the words of everybody else."""
+    admin, ann = credential(("oid", "root"), ("roles", "admin")), credential(("oid", "ann"), ("roles", "reader"))
+    call.ok("index_document", headers=ann, content=NOTES, document_id="diary")
+    for function in ("delete_document", "restore_document"):
+        refused = call.refused(function, headers=admin, document_id="diary")
+        assert refused == call.refused(function, headers=admin, document_id="absent")
+        assert call.refused(function, headers=ann, document_id="notes")[0] == 404
+    assert call.refused("index_document", headers=admin, content="Other.", document_id="notes")[0] == 404
+    call.ok("delete_document", headers=admin, document_id="notes")
+    assert [one["document_id"] for one in listed(call, admin)] == ["notes"]
+    assert listed(call, ann) == []  # what is listed as deleted can be restored
+    assert call.refused("restore_document", headers=ann, document_id="notes")[0] == 404
+    call.ok("restore_document", headers=admin, document_id="notes")
+    assert call.refused("restore_document", headers=admin, document_id="notes")[0] == 409
+    call.ok("delete_document", headers=admin, document_id="notes", purge=True)
+    assert call.refused("restore_document", document_id="notes")[0] == 404
+    elsewhere = {"headers": admin, "document_id": "notes", "workflow_id": "elsewhere"}
+    assert call.refused("delete_document", **elsewhere)[0] == 404
+
+
+def listed(call: Caller, headers: dict[str, str]) -> list[dict[str, Any]]:
+    """The deleted documents that a caller is shown."""
+    return list(call.ok("documents", headers=headers)["deleted"])
+
+
 @pytest.fixture
 def bound(tmp_path: Path) -> Iterator[Caller]:
     chosen = Settings(data_dir=None, models_dir=tmp_path, trust_principal=True, workflow_claim="tenant")

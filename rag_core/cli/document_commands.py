@@ -45,7 +45,8 @@ async def run_documents_command(arguments: Namespace, rag: "RAG", run: Run) -> i
 async def run_delete_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     """Delete a document, or with --purge remove it permanently."""
     store, scope = rag.kit.index.store, Scope(arguments.workflow)
-    live, deleted = await store.list_documents(scope), await store.list_deleted(scope)
+    named = await store.load_document(arguments.document, scope)  # by its id no other document is read
+    live, deleted = ([named], []) if named else (await store.list_documents(scope), await store.list_deleted(scope))
     if not arguments.purge and is_named(arguments.document, deleted) and not is_named(arguments.document, live):
         raise NotFound(f"{arguments.document} is deleted already: rag restore restores it")
     document_id = find_document_id(arguments.document, [*live, *deleted] if arguments.purge else live)

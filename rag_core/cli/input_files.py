@@ -2,6 +2,7 @@
 
 import asyncio
 import glob
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -65,16 +66,19 @@ async def index_file(
 
 
 async def list_gone_documents(patterns: Sequence[str], rag: RAG, scope: Scope) -> list[Document]:
-    """Return the documents whose file was in one of the named folders and is there no more: they are still found."""
-    folders = [path.resolve() for path in map(Path, patterns) if path.is_dir()]
-    if not folders:
-        return []
-    documents = (await rag.documents(scope=scope)).documents
-    return [document for document in documents if _was_in_folder(Path(document.source), folders)]
+    """Return the documents whose file was in one of the named folders and is there no more: they are still found.
+
+    Only documents of these folders are read, whatever else the workflow has.
+    """
+    gone: dict[str, Document] = {}
+    for folder in dict.fromkeys(path.resolve() for path in map(Path, patterns) if path.is_dir()):
+        documents = await rag.kit.index.store.list_documents(scope, source_prefix=os.path.join(folder, ""))
+        gone |= {document.id: document for document in documents if not _exists(document.source)}
+    return list(gone.values())
 
 
-def _was_in_folder(path: Path, folders: Sequence[Path]) -> bool:
-    return any(path.is_relative_to(folder) for folder in folders) and not path.exists()
+def _exists(source: str) -> bool:
+    return Path(source).exists()
 
 
 def _match_file_pattern(pattern: str) -> list[Path]:

@@ -226,8 +226,8 @@ class _DryRunStore:
     ) -> Sequence[Facet]:
         return await self._store.count_facets(fields, scope, filters=filters, limit=limit)
 
-    async def list_documents(self, scope: Scope) -> Sequence[Document]:
-        return await self._store.list_documents(scope)
+    async def list_documents(self, scope: Scope, *, source_prefix: str = "") -> Sequence[Document]:
+        return await self._store.list_documents(scope, source_prefix=source_prefix)
 
     async def load_vectors(self, document_id: str, scope: Scope) -> Mapping[str, Vector]:
         return (

@@ -204,6 +204,17 @@ async def test_no_character_of_an_id_or_filter_has_a_meaning_of_its_own(filled: 
         assert not await filled.select(SCOPE, filters=[Filter(field, "in", (text, "x"))], limit=9)
 
 
+async def test_documents_are_listed_by_the_beginning_of_their_source(filled: ChunkStore) -> None:
+    """The documents of a folder are read without those of the whole workflow; no character has a meaning of its own."""
+    by_prefix = {"": ["brakes", "gearbox"], "b": ["brakes"], "gearbox.pdf": ["gearbox"], "ge": ["gearbox"]}
+    for prefix in ("earbox", "B", "gearbox.pdf2", "_", "%", "'", "x' or 1 eq 1", "\U0001f600"):
+        by_prefix[prefix] = []
+    for prefix, names in by_prefix.items():
+        found = await filled.list_documents(SCOPE, source_prefix=prefix)
+        assert (prefix, [document.id for document in found]) == (prefix, names)
+    assert not await filled.list_documents(replace(SCOPE, workflow_id="other"), source_prefix="b")
+
+
 FILTERS = [
     Filter("document_id", "eq", "brakes"),
     Filter("source", "ne", "brakes.pdf"),

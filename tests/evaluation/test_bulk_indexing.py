@@ -89,8 +89,8 @@ class Shared:
         self.purged.append(document_id)
         return await self.inner.purge(document_id, scope)
 
-    async def list_documents(self, scope: Scope) -> Sequence[Document]:
-        return await self.inner.list_documents(scope)
+    async def list_documents(self, scope: Scope, *, source_prefix: str = "") -> Sequence[Document]:
+        return await self.inner.list_documents(scope, source_prefix=source_prefix)
 
     async def close(self) -> None:
         self.closed = True

@@ -129,8 +129,8 @@ class ChunkStore(Protocol):
         """Return a live document; None when it does not exist or is out of scope."""
         ...
 
-    async def list_documents(self, scope: Scope) -> Sequence[Document]:
-        """Return the live documents of the scope, ordered by id."""
+    async def list_documents(self, scope: Scope, *, source_prefix: str = "") -> Sequence[Document]:
+        """Return the live documents of the scope whose source begins with these characters, ordered by id."""
         ...
 
     async def load_vectors(self, document_id: str, scope: Scope) -> Mapping[str, Vector]:

@@ -45,14 +45,20 @@ def build_visible_chunks_filter(scope: Scope) -> str:
     )
 
 
-def build_visible_documents_filter(scope: Scope, *, deleted: bool = False) -> str:
-    """Build the expression for the live, or the deleted, documents that the scope may read."""
+def build_visible_documents_filter(scope: Scope, *, deleted: bool = False, source_prefix: str = "") -> str:
+    """Build the expression for the live, or the deleted, documents that the scope may read.
+
+    A prefix is a range: the service has no function for the beginning of a text.
+    """
     conditions = ["kind eq 'document'", "not live" if deleted else "live", *_build_reader_conditions(scope)]
-    return (
-        join_odata_with_and(*conditions, build_odata_membership_filter("document_id", scope.document_ids))
-        if scope.document_ids
-        else join_odata_with_and(*conditions)
-    )
+    if source_prefix:
+        after = source_prefix[:-1] + chr(ord(source_prefix[-1]) + 1)
+        conditions += [
+            f"source {op} {format_odata_literal(text)}" for op, text in (("ge", source_prefix), ("lt", after))
+        ]
+    if scope.document_ids:
+        conditions.append(build_odata_membership_filter("document_id", scope.document_ids))
+    return join_odata_with_and(*conditions)
 
 
 def build_document_chunks_filter(workflow_id: str, document_id: str) -> str:

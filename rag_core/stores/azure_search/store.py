@@ -222,8 +222,9 @@ class AzureSearchStore:
         live_documents = parse_records(document_from_azure_record, [record] if record and record["live"] else [])
         return next((document for document in live_documents if can_read_document(document, scope)), None)
 
-    async def list_documents(self, scope: Scope) -> Sequence[Document]:
-        return await search_documents(odata.build_visible_documents_filter(scope), self._client)
+    async def list_documents(self, scope: Scope, *, source_prefix: str = "") -> Sequence[Document]:
+        filter = odata.build_visible_documents_filter(scope, source_prefix=source_prefix)
+        return await search_documents(filter, self._client)
 
     async def list_deleted(self, scope: Scope) -> Sequence[Document]:
         return await search_documents(odata.build_visible_documents_filter(scope, deleted=True), self._client)

@@ -103,12 +103,13 @@ def format_sqlite_corpus_version(db: apsw.Connection, workflow: WorkflowState, s
     return f"{records.load_store_id(db)}.{workflow.id}.{workflow.seq}"
 
 
-def list_sqlite_documents(db: apsw.Connection, workflow: WorkflowState, scope: Scope) -> list[Document]:
-    return list(
-        records.load_documents_by_version(
-            db, workflow.name, build_visible_versions_condition(workflow.id, scope)
-        ).values()
-    )
+def list_sqlite_documents(
+    db: apsw.Connection, workflow: WorkflowState, scope: Scope, source_prefix: str
+) -> list[Document]:
+    condition = build_visible_versions_condition(workflow.id, scope)
+    if source_prefix:
+        condition = condition.and_where("substr(source, 1, ?) = ?", (len(source_prefix), source_prefix))
+    return list(records.load_documents_by_version(db, workflow.name, condition).values())
 
 
 def list_deleted_sqlite_documents(db: apsw.Connection, workflow: WorkflowState, scope: Scope) -> list[Document]:

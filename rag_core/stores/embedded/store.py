@@ -77,8 +77,8 @@ class EmbeddedStore:
     async def load_document(self, document_id: str, scope: Scope) -> Document | None:
         return await self._run_read(reads.load_sqlite_document, scope, document_id)
 
-    async def list_documents(self, scope: Scope) -> Sequence[Document]:
-        return await self._run_read(reads.list_sqlite_documents, scope)
+    async def list_documents(self, scope: Scope, *, source_prefix: str = "") -> Sequence[Document]:
+        return await self._run_read(reads.list_sqlite_documents, scope, source_prefix)
 
     async def load_vectors(self, document_id: str, scope: Scope) -> Mapping[str, Vector]:
         return await self._run_read(reads.load_sqlite_vectors, scope, document_id)

@@ -73,8 +73,11 @@ async def list_postgres_facet_fields(db: PostgresConnection, scope: Scope) -> li
     )
 
 
-async def list_postgres_documents(db: PostgresConnection, scope: Scope) -> list[Document]:
-    return await records.load_postgres_documents_where(db, build_visible_documents_condition(scope))
+async def list_postgres_documents(db: PostgresConnection, scope: Scope, source_prefix: str) -> list[Document]:
+    condition = build_visible_documents_condition(scope)
+    if source_prefix:
+        condition = condition.and_where("starts_with(d.source, %s)", source_prefix)
+    return await records.load_postgres_documents_where(db, condition)
 
 
 async def list_deleted_postgres_documents(db: PostgresConnection, scope: Scope) -> list[Document]:

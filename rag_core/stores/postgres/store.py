@@ -67,8 +67,8 @@ class PostgresStore:
     async def load_document(self, document_id: str, scope: Scope) -> Document | None:
         return await self._connections.read(lambda db: reads.load_postgres_document(db, scope, document_id), scope)
 
-    async def list_documents(self, scope: Scope) -> Sequence[Document]:
-        return await self._connections.read(lambda db: reads.list_postgres_documents(db, scope), scope)
+    async def list_documents(self, scope: Scope, *, source_prefix: str = "") -> Sequence[Document]:
+        return await self._connections.read(lambda db: reads.list_postgres_documents(db, scope, source_prefix), scope)
 
     async def load_vectors(self, document_id: str, scope: Scope) -> Mapping[str, Vector]:
         return await self._connections.read(lambda db: reads.load_postgres_vectors(db, scope, document_id), scope)

@@ -85,7 +85,7 @@ def _add_serve_command(verbs: "_Commands") -> None:
     )
     serve.add_argument("--azure", action="store_true", help="use the Azure clients against emulated services")
     serve.add_argument(
-        "--priced", action="store_true", help="with --azure: count the models' tokens at the list prices of their names"
+        "--priced", action="store_true", help="with --azure: count tokens at list prices"
     )
     serve.add_argument("--admin", action="store_true", help="grant every caller the admin role (local use only)")
     serve.set_defaults(command=service_commands.run_serve_command)

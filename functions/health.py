@@ -3,6 +3,8 @@
 from functions.operations import Call, operation
 from rag_core.run_reply import Done, format_run
 
+STORE_TIMEOUT_S = 5.0  # a probe waits no longer, whatever time the store asks for
+
 
 class HealthReply(Done):
     """The components in use. `damage` has the codes of the damages that the store has met since it was opened."""
@@ -21,7 +23,8 @@ async def handle_health(request: None, call: Call) -> HealthReply:
     The store is queried, every few seconds at most, so that a damaged one is noticed. There are no counts, names or
     paths in the reply: anyone may call this.
     """
-    store = await call.run.step("store", call.store_probe.describe(call.kit.index.store))
+    probing = call.store_probe.describe(call.kit.index.store)
+    store = await call.run.step("store", probing, within_s=STORE_TIMEOUT_S)
     parts = {
         "store": store.kind,
         "embedder": call.kit.index.embedder.space or "none",

@@ -1,6 +1,7 @@
 """The only retry layer of calls over the network: jitter, a retry budget, a circuit breaker, one deadline."""
 
 import asyncio
+import math
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
@@ -43,6 +44,7 @@ class Dependency:
         self._try_s = try_s
         self._breaker = CircuitBreaker()
         self._budget = RetryBudget()
+        self._asked_to_wait_until = 0.0  # by the clock of the event loop
 
     async def call(self, operation: Callable[[float], Awaitable[T]], *, within_s: float = DEFAULT_CALL_TIMEOUT_S) -> T:
         """Return the result of `operation`, which is called at most `MAX_TRIES` times with its time limit in seconds.
@@ -66,8 +68,9 @@ class Dependency:
         try:
             return await tries(self._try_once, operation, ends_at)
         except TransientFailure as failure:
+            waiting = "" if failure.retry_after_s is None else f", asking to wait {math.ceil(failure.retry_after_s)} s"
             raise self._make_unavailable_error(
-                f"did not answer: {failure.reason}",
+                f"did not answer: {failure.reason}{waiting}",
                 attempts=tries.statistics["attempt_number"],
                 elapsed_s=round(now() - started_at, 3),
                 retry_after_s=failure.retry_after_s,
@@ -77,7 +80,9 @@ class Dependency:
         """Call the operation once and record the outcome in the breaker and the budget."""
         now = asyncio.get_running_loop().time
         if not self._breaker.allow_call(now()):
-            raise self._make_unavailable_error("failed too often to be called again yet", attempts=0)
+            wait_s = max(self._breaker.probes_at, self._asked_to_wait_until) - now()
+            message = f"failed too often to be called again yet: try again in {math.ceil(wait_s)} s"
+            raise self._make_unavailable_error(message, attempts=0, retry_after_s=round(wait_s, 3))
         timeout_s = min(self._try_s, ends_at - now())
         if timeout_s <= 0:  # no failure of the dependency, which was not called
             raise self._make_unavailable_error("was not called: no time is left within the deadline", attempts=0)
@@ -87,8 +92,9 @@ class Dependency:
         except TimeoutError as error:
             self._breaker.record_failure(now())
             raise TransientFailure(f"no reply within {max(0.0, timeout_s):.1f} s") from error
-        except TransientFailure:
+        except TransientFailure as failure:
             self._breaker.record_failure(now())
+            self._asked_to_wait_until = now() + (failure.retry_after_s or 0.0)
             raise
         except RagError:
             self._breaker.record_success()  # a refusal is an answer too
@@ -130,6 +136,11 @@ class CircuitBreaker:
     def is_closed(self) -> bool:
         """Whether calls are allowed."""
         return self._opened_at is None
+
+    @property
+    def probes_at(self) -> float:
+        """When an open breaker allows the next call."""
+        return 0.0 if self._opened_at is None else self._opened_at + self.PAUSE_S
 
     def allow_call(self, now: float) -> bool:
         """Return whether to make a call now. While open, one call per pause is allowed as a probe."""

@@ -54,6 +54,10 @@ STATUS_EXPLANATIONS = {
     403: "denies access",
     404: "has no such model or deployment",
 }
+DEPLOYMENT_SETTINGS: Mapping[ModelOperation, str] = {
+    "chat": "AZURE_OPENAI_CHAT_DEPLOYMENT or RAG_FULL_MODEL",
+    "embeddings": "AZURE_OPENAI_EMBEDDING_DEPLOYMENT",
+}
 TOKEN_ENCODING: Literal["cl100k_base"] = "cl100k_base"  # noqa: S105 - the encoding of OpenAI's embedding models
 
 
@@ -242,6 +246,8 @@ class _OpenAIService:
         explanation = STATUS_EXPLANATIONS.get(status, "refused the request")
         if status == 404 and self._operation == "chat" and self._profile.chat_api == "responses":
             explanation += ", or does not offer the Responses API: RAG_CHAT_API=completions does without"
+        elif status == 404 and self._profile.name == "azure":
+            explanation += f": {DEPLOYMENT_SETTINGS[self._operation]} names one that there is not"
         details = {"dependency": self._dependency.name, "attempts": 1, "status": status, "reason": code}
         if status == 400 and (
             parameter := find_refused_parameter(request, param=refusal.param, code=code, message=refusal.message)

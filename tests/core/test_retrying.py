@@ -171,6 +171,23 @@ def test_five_failures_in_a_row_open_the_breaker_until_a_probe_succeeds() -> Non
     virtual.run(story())
 
 
+def test_who_is_refused_by_an_open_breaker_is_told_how_long_the_dependency_asked_to_wait() -> None:
+    work = Script(*[TransientFailure("HTTP 429", retry_after_s=60)] * 5, "done")
+
+    async def story() -> None:
+        down = dependency()
+        given_up = [await failure(down.call(work, within_s=10)) for _ in range(5)]
+        assert given_up[0].message.endswith("did not answer: HTTP 429, asking to wait 60 s")
+        await asyncio.sleep(4)
+        refused = await failure(down.call(work, within_s=10))
+        assert (len(work.asked), refused.details["retry_after_s"]) == (5, 56)
+        assert refused.message.endswith("failed too often to be called again yet: try again in 56 s")
+        await asyncio.sleep(CircuitBreaker.PAUSE_S)
+        assert await down.call(work) == "done"
+
+    virtual.run(story())
+
+
 def test_a_failed_probe_is_not_retried_and_closes_the_door_again() -> None:
     work = Script(BUSY)
 

@@ -304,6 +304,18 @@ async def test_an_error_becomes_its_status_and_the_contract(
     assert headers.get("Retry-After") == (seconds if error.retryable else None)
 
 
+@pytest.mark.parametrize(("asked_s", "header"), [(None, "5"), (60.0, "60"), (0.2, "1"), (3600.4, "3601")])
+async def test_the_time_to_wait_is_that_of_the_neighbour_in_whole_seconds(
+    asked_s: float | None, header: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fails(request: SummaryRequest, call: Call) -> Reply:
+        raise errors.Unavailable("no answer", details={"retry_after_s": asked_s})
+
+    monkeypatch.setattr("tests.functions.test_http.echo", fails)
+    _, _, headers = await answer(request(b'{"document_id": "a"}'))
+    assert headers["Retry-After"] == header
+
+
 async def test_a_fault_of_ours_is_logged_and_tells_nothing(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.ERROR):
         status, reply, _ = await answer(request(b'{"document_id": "a"}'), planted("broken"))

@@ -84,9 +84,7 @@ def _add_serve_command(verbs: "_Commands") -> None:
         help="interface to serve on; others than 127.0.0.1 want the key of $RAG_FUNCTIONS_KEY (default: 127.0.0.1)",
     )
     serve.add_argument("--azure", action="store_true", help="use the Azure clients against emulated services")
-    serve.add_argument(
-        "--priced", action="store_true", help="with --azure: count tokens at list prices"
-    )
+    serve.add_argument("--priced", action="store_true", help="with --azure: count tokens at list prices")
     serve.add_argument("--admin", action="store_true", help="grant every caller the admin role (local use only)")
     serve.set_defaults(command=service_commands.run_serve_command)
 

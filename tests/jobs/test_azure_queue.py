@@ -1,5 +1,6 @@
 """A job's message goes through Microsoft's own emulator of Storage queues, and what it wakes does the job."""
 
+import asyncio
 from base64 import b64decode
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -100,6 +101,23 @@ async def test_a_message_that_comes_twice_or_lies_does_nothing_twice(kit: Kit) -
     done = await kit.jobs.get(job.id, None)
     assert done
     assert (done.state, done.attempts) == ("done", 1)
+
+
+async def test_a_message_that_wakes_two_instances_at_the_same_time_has_its_job_done_by_one(
+    storage: str, tmp_path: Path
+) -> None:
+    """C56 (RELIABILITY): the queue delivers at least once; the document is paid for once."""
+    instances = instance(tmp_path / "one", storage), instance(tmp_path / "other", storage)
+    work = encode_upload(Upload(content="P0700 is stored by the TCM.", document_id="notes"), Chunking())
+    job, _ = await instances[0].jobs.add(work, SCOPE, document_id="notes")
+    await asyncio.gather(*(woken(kit, job.id.encode()) for kit in instances))
+    done = await instances[1].jobs.get(job.id, None)
+    assert done
+    assert (done.state, done.attempts) == ("done", 1)
+    held = [len(await kit.index.store.list_documents(SCOPE)) for kit in instances]
+    assert sorted(held) == [0, 1]
+    for kit in instances:
+        await kit.close()
 
 
 async def test_the_timer_does_what_a_lost_message_would_have(kit: Kit) -> None:

@@ -51,7 +51,7 @@ class AskedQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What of a question's SQL was linked, 0..1 each: its columns among 10 and 20, its tables among 4, itself, its texts.
+    """What of a question's SQL was linked, 0..1 each: its columns among 10 and 20, tables among 4, itself, its texts.
 
     `runs` is 1 where the SQL reads no column but the 20; `texts` is the share of its values that stand in the DDL, None
     where it has none.

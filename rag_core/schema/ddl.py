@@ -86,7 +86,8 @@ class _Draft:
 
     def _write_head(self, table: Table) -> Iterator[str]:
         rows = f"{table.row_count} rows" if table.row_count is not None else ""
-        note = "; ".join(filter(None, (rows, _shorten(table.description, MAX_COMMENT_CHARS))))
+        kind = "a view" if table.is_view else ""
+        note = "; ".join(filter(None, (kind, rows, _shorten(table.description, MAX_COMMENT_CHARS))))
         yield f"CREATE TABLE {quote_name(table.name)} (" + (f" -- {note}" if note else "")
 
     def _write_column(self, table: Table, name: str) -> Clause:

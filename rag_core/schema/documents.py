@@ -125,7 +125,11 @@ def _list_facts(column: Column) -> Iterator[tuple[str, object]]:
 
 
 def _format_table(table: Table, database: str) -> str:
-    facts = {"rows": table.row_count, "primary_key": list(table.primary_key)}
+    facts = {
+        "rows": table.row_count,
+        "primary_key": list(table.primary_key),
+        **({"view": True} if table.is_view else {}),
+    }
     meaning = _fold_line(table.description)[:MAX_DESCRIPTION_CHARS]
     lines = [f"table: {_dump([database, table.name])} {table.words}", f"facts: {_dump(facts)}"]
     return "\n".join([*lines, *([f"meaning: {meaning}"] if meaning else [])])
@@ -199,7 +203,8 @@ def _parse_table(lines: Mapping[str, Sequence[str]]) -> Table | None:
         return None
     facts = facts if isinstance(facts, dict) else {}
     meaning = next(iter(lines.get("meaning", ())), "")
-    return Table(str(pair[1]), (), tuple(facts.get("primary_key", ())), meaning, facts.get("rows"))
+    keys, is_view = tuple(facts.get("primary_key", ())), bool(facts.get("view"))
+    return Table(str(pair[1]), (), keys, meaning, facts.get("rows"), is_view)
 
 
 def parse_column(lines: Mapping[str, Sequence[str]]) -> tuple[str, Column, list[ForeignKey]] | None:

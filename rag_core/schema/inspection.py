@@ -3,7 +3,7 @@
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -12,11 +12,12 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import NoSuchModuleError, SQLAlchemyError
-from sqlalchemy.types import LargeBinary, String
+from sqlalchemy.types import LargeBinary, NullType, String, TypeEngine
 
 from rag_core.core.errors import InvalidRequest, Misconfigured, NotFound, Unavailable
 from rag_core.schema.joins import MIN_MATCH_SHARE, propose_keys
 from rag_core.schema.model import Column, Database, ForeignKey, Table
+from rag_core.schema.sqlite_comments import TABLE, read_sqlite_comments
 
 MAX_ROWS = 200_000  # of a table that are counted; the first that the database gives
 MAX_VALUES = 1000  # of a column of text that are kept, the most frequent
@@ -25,6 +26,9 @@ MAX_VALUE_CHARS = 80  # of a value that is kept; a longer one is prose
 STATEMENT_TIMEOUT_S = 10.0
 SQLITE_STEPS = 10_000  # virtual machine instructions between two looks at the clock
 SQLITE_PREFIX = "sqlite:///"
+
+# of a column for which the database states no type, as of an expression in a view of SQLite, by that of its values
+VALUE_TYPES = {int: "INTEGER", float: "REAL", str: "TEXT"}
 
 FindPersonal = Callable[[str, list[str]], set[str]]  # the values of a column of this name that are personal data
 
@@ -180,6 +184,7 @@ class _Reader:
         read = InspectedDatabase(Database(name, ()))
         tables = [self._read_table(connection, inspector, one, read) for one in names]
         keys = [key for one in names for key in _read_keys(inspector, one, names)]
+        tables += filter(None, (self._read_view(connection, inspector, one, read) for one in _list_views(inspector)))
         database = Database(name, tuple(tables), tuple(keys))
         inferred = [replace(key, match_share=share) for key, share in self._match_keys(connection, database)]
         read.database = replace(database, foreign_keys=(*keys, *inferred))
@@ -189,22 +194,47 @@ class _Reader:
         self, connection: sa.Connection, inspector: sa.Inspector, name: str, read: InspectedDatabase
     ) -> Table:
         described = inspector.get_columns(name)
+        said = _read_comments(connection, inspector, name)
         rows = self._run(connection, sa.select(sa.func.count()).select_from(sa.table(name)), read, name)
-        columns = [self._read_column(connection, name, one, read) for one in described]
+        columns = [
+            self._read_column(connection, name, _build_column(one, said), one["type"], read) for one in described
+        ]
         primary = tuple(inspector.get_pk_constraint(name).get("constrained_columns") or ())
-        return Table(name, tuple(columns), primary, _read_comment(inspector, name), rows[0][0] if rows else None)
+        return Table(name, tuple(columns), primary, said.get(TABLE, ""), rows[0][0] if rows else None)
 
-    def _read_column(self, connection: sa.Connection, table: str, described: Any, read: InspectedDatabase) -> Column:
-        column = Column(described["name"], str(described["type"]), described.get("comment") or "")
-        if isinstance(described["type"], LargeBinary):
+    def _read_view(
+        self, connection: sa.Connection, inspector: sa.Inspector, name: str, read: InspectedDatabase
+    ) -> Table | None:
+        """Return a view as a table; without values where its rows cannot be counted, None where it cannot be read."""
+        try:
+            described = inspector.get_columns(name)
+        except SQLAlchemyError as error:
+            read.notes.append(f"{name}: the view cannot be read ({_describe(error)})")
+            return None
+        said = _read_comments(connection, inspector, name)
+        view = Table(name, tuple(_build_column(one, said) for one in described), (), said.get(TABLE, ""), is_view=True)
+        rows = self._run(connection, sa.select(sa.func.count()).select_from(sa.table(name)), read, name)
+        if not rows:
+            return view
+        pairs = zip(view.columns, described, strict=True)
+        columns = [self._read_column(connection, name, column, one["type"], read) for column, one in pairs]
+        return replace(view, columns=tuple(columns), row_count=rows[0][0])
+
+    def _read_column(
+        self, connection: sa.Connection, table: str, column: Column, kind: TypeEngine[Any], read: InspectedDatabase
+    ) -> Column:
+        if isinstance(kind, LargeBinary):
             return column
         where = f"{table}.{column.name}"
         sample = _sample(table, column.name)
         figures = self._run(connection, _count_values(sample), read, where)
-        is_text = isinstance(described["type"], String)
-        most = self._run(connection, _rank_values(sample, MAX_VALUES if is_text else MAX_OTHER_VALUES), read, where)
+        limit = MAX_VALUES if isinstance(kind, String | NullType) else MAX_OTHER_VALUES
+        most = self._run(connection, _rank_values(sample, limit), read, where)
         if not figures:
             return column
+        if most and not column.type:
+            column = replace(column, type=VALUE_TYPES.get(type(most[0][0]), ""))
+            most = most if column.type == "TEXT" else most[:MAX_OTHER_VALUES]
         rows, filled, distinct, low, high = figures[0]
         column = replace(
             column, distinct=distinct, null_share=1 - filled / rows if rows else None, low=_show(low), high=_show(high)
@@ -259,11 +289,24 @@ def _read_keys(inspector: sa.Inspector, table: str, tables: Sequence[str]) -> It
                 yield ForeignKey(table, column, referenced, other)
 
 
-def _read_comment(inspector: sa.Inspector, table: str) -> str:
-    try:
-        return inspector.get_table_comment(table)["text"] or ""
-    except NotImplementedError:  # SQLite has no comments
-        return ""
+def _list_views(inspector: sa.Inspector) -> list[str]:
+    names = inspector.get_view_names()
+    with suppress(NotImplementedError):  # of kinds of databases without them
+        names += inspector.get_materialized_view_names()
+    return sorted(names)
+
+
+def _build_column(described: Any, said: Mapping[str, str]) -> Column:
+    kind = "" if isinstance(described["type"], NullType) else str(described["type"])
+    return Column(described["name"], kind, described.get("comment") or said.get(described["name"], ""))
+
+
+def _read_comments(connection: sa.Connection, inspector: sa.Inspector, table: str) -> dict[str, str]:
+    """Return the comment on a table as `TABLE`; of SQLite, which has none, those within its definition, by column."""
+    if connection.dialect.name != "sqlite":
+        return {TABLE: inspector.get_table_comment(table)["text"] or ""}
+    query = sa.text("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = :name").bindparams(name=table)
+    return read_sqlite_comments(str(connection.execute(query).scalar() or ""))
 
 
 def _sample(table: str, column: str) -> sa.Subquery:

@@ -109,14 +109,15 @@ def propose_keys(database: Database) -> Iterator[ForeignKey]:
     for before others. Whether the values match is for the caller to find out.
     """
     declared = {(key.table, key.column) for key in database.foreign_keys}
-    keys = {table.name: key for table in database.tables if (key := find_key_column(table))}
+    tables = [table for table in database.tables if not table.is_view]  # a view repeats keys that are others'
+    keys = {table.name: key for table in tables if (key := find_key_column(table))}
     joined: set[frozenset[ColumnKey]] = set()
     for table, column in database.iterate_columns():
         if (table.name, column.name) in declared:
             continue
         proposed = [
             (strength, other.name, key.name)
-            for other in database.tables
+            for other in tables
             if other.name != table.name and (key := keys.get(other.name)) and _are_types_alike(column.type, key.type)
             if (strength := _rate_key(column, other, key))
         ]

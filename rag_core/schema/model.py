@@ -53,13 +53,14 @@ class ForeignKey:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table; `row_count` is None where nobody counted."""
+    """A table, or a view; `row_count` is None where nobody counted."""
 
     name: str
     columns: tuple[Column, ...]
     primary_key: tuple[str, ...] = ()
     description: str = ""
     row_count: int | None = None
+    is_view: bool = False
 
     @property
     def words(self) -> str:

@@ -129,14 +129,23 @@ def _ends_at(key: ForeignKey, column: ColumnKey) -> bool:
 def _list_notes(table: Table, column: Column, matched: Sequence[str], *, is_likely: bool) -> Iterator[str]:
     """Yield what a column means, unless its name says it, then the values that matter: those of the question first."""
     named = set(list_roots(split_identifier(f"{table.name} {column.name}")))
-    if not named.issuperset(list_roots(column.description)):
-        yield _shorten(column.description, MAX_COMMENT_CHARS if is_likely else MAX_UNLIKELY_COMMENT_CHARS)
+    said = column.description or column.meaning
+    if not named.issuperset(list_roots(said)):
+        yield _shorten(said, MAX_COMMENT_CHARS if is_likely else MAX_UNLIKELY_COMMENT_CHARS)
     if column.unit:
         yield f"in {_fold(column.unit)}"
     is_text = any(kind in column.type.casefold() for kind in ("char", "text", "enum"))
+    all_values = ", ".join(map(quote_text, map(_fold, column.values))) if is_text and _has_all_values(column) else ""
+    if all_values and (is_likely or len(all_values) <= MAX_UNLIKELY_COMMENT_CHARS):
+        yield f"one of {all_values}"
+        return
     shown = list(dict.fromkeys([*matched, *(column.values if is_text and is_likely else ())]))[:MAX_COMMENT_VALUES]
     if shown:
         yield "e.g. " + ", ".join(quote_text(_shorten(value, MAX_COMMENT_VALUE_CHARS)) for value in shown)
+
+
+def _has_all_values(column: Column) -> bool:
+    return column.distinct is not None and column.distinct == len(column.values)
 
 
 def _shorten(text: str, chars: int) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from rag_core.schema.model import Column, ColumnKey, Database, ForeignKey, Table
-from rag_core.text.identifiers import list_roots, split_identifier
+from rag_core.text.identifiers import list_roots, split_identifier, split_table_name
 
 STEP_COST = 1.3  # of a join; less by up to 0.9 for a table and a key that the question itself is about
 TABLE_DISCOUNT, KEY_DISCOUNT = 0.6, 0.3
@@ -103,8 +103,9 @@ def list_key_ends(key: ForeignKey) -> tuple[ColumnKey, ColumnKey]:
 def propose_keys(database: Database) -> Iterator[ForeignKey]:
     """Yield the foreign keys that names, types and descriptions suggest where none is declared, with a share of 0.
 
-    A column may refer to the key of another table when their names say so (`publisher_id` and `publisher.id`,
-    `link_to_event` and `event.event_id`, or two equal names that are not just "id"), or when its description does
+    A column may refer to the key of another table when their names say so (`publisher_id` or `PublisherRef` and
+    `publisher.id`, `link_to_event` and `event.event_id`, `MeterSerial` and `Meter.SerialNo`, `billing_address_id` and
+    `t_cust_address.address_id`, or two equal names that are not just "id"), or when its description does
     ("references the table users"), and their types are alike. A column refers to one table, the one that it is named
     for before others. Whether the values match is for the caller to find out.
     """
@@ -141,7 +142,7 @@ def find_key_column(table: Table) -> Column | None:
     if table.primary_key:
         name = table.primary_key[0] if len(table.primary_key) == 1 else ""
         return next((one for one in table.columns if one.name == name), None)
-    roots = _list_roots(table.name)
+    roots = list_roots(split_table_name(table.name))
     named = (one for one in table.columns if _is_named_as_key(one) and _drop_key_words(one.name) in ([], roots))
     return next(named, next((one for one in table.columns[:1] if _is_named_as_key(one)), None))
 
@@ -153,19 +154,21 @@ def _is_named_as_key(column: Column) -> bool:
 
 def _rate_key(column: Column, other: Table, key: Column) -> int:
     """Return 0 where nothing says that a column refers to the key of another table, more the more plainly it does."""
-    named_for, roots = _list_roots(other.name), _drop_key_words(column.name)
+    named_for, roots = list_roots(split_table_name(other.name)), _drop_key_words(column.name)
+    key_roots = _drop_key_words(key.name)
     words, said = split_identifier(column.name).split(), list_roots(column.description)
     if not words or not named_for:
         return 0
     if not REFERENCE_ROOTS.isdisjoint(said) and _has_run(said, named_for):
         return 4
     is_pointing = _is_named_as_key(column) or not POINTING_WORDS.isdisjoint(words)
-    if is_pointing and roots[-len(named_for) :] == named_for:
+    if (is_pointing and roots[-len(named_for) :] == named_for) or (key_roots and roots == [*named_for, *key_roots]):
         return 3
     if _list_roots(column.name) == _list_roots(key.name):
         return 2 * (roots != [] or words[0] not in GENERIC_KEYS)
-    is_same_thing = roots == _drop_key_words(key.name) != []
-    return int(is_same_thing and roots != named_for and _is_named_as_key(key))
+    ends_as_key = _is_named_as_key(column) and roots[-len(key_roots) :] == key_roots
+    is_same_thing = roots == key_roots or ends_as_key
+    return int(bool(key_roots) and is_same_thing and roots != named_for and _is_named_as_key(key))
 
 
 def _list_roots(name: str) -> list[str]:
@@ -173,7 +176,9 @@ def _list_roots(name: str) -> list[str]:
 
 
 def _drop_key_words(name: str) -> list[str]:
-    return list_roots(" ".join(word for word in split_identifier(name).split() if word not in ID_WORDS))
+    """Return the roots of the words of a name that do not only say that it is a key or points to one."""
+    words = split_identifier(name).split()
+    return list_roots(" ".join(word for word in words if word not in ID_WORDS | POINTING_WORDS))
 
 
 def _has_run(roots: Sequence[str], run: Sequence[str]) -> bool:

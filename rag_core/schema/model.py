@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from rag_core.text.identifiers import split_identifier
-from rag_core.text.name_abbreviations import expand_identifier
+from rag_core.text.identifiers import split_identifier, split_table_name
+from rag_core.text.name_abbreviations import expand_identifier, expand_words
 from rag_core.text.stop_words import parse_word_list
 
 
@@ -16,7 +16,7 @@ class Column:
     `values` are some of them, the most frequent first. `distinct` and `null_share` (0..1) are None where nobody
     counted. `low` and `high` are the least and the greatest value, "" where they are not known. A column that
     `is_personal` looked like personal data when it was read: none of its values is kept. `unit` is what somebody said
-    that its numbers are measured in.
+    that its numbers are measured in, `meaning` what a document of the workflow says of a name that nobody described.
     """
 
     name: str
@@ -29,6 +29,7 @@ class Column:
     high: str = ""
     is_personal: bool = False
     unit: str = ""
+    meaning: str = ""
 
     @property
     def words(self) -> str:
@@ -66,7 +67,8 @@ class Table:
     def words(self) -> str:
         """The words of the name, its abbreviations in full where neither the table nor a column has a description."""
         is_described = bool(self.description) or any(column.description for column in self.columns)
-        return split_identifier(self.name) if is_described else expand_identifier(self.name)
+        words = split_table_name(self.name)
+        return words if is_described else expand_words(words)
 
 
 @dataclass(frozen=True)

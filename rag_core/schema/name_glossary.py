@@ -6,6 +6,7 @@ of one word counts only before what it abbreviates: "status: sold" defines nothi
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from rag_core.schema.model import Column, Database
@@ -14,6 +15,7 @@ from rag_core.text.identifiers import split_identifier
 MAX_NAMES = 300  # that are searched for, of a database
 MAX_MEANING_CHARS = 200  # more explains rather than names
 _SEPARATOR = re.compile(r"[:=|\t–—]")
+_WORD = re.compile(r"[^\W_]+")
 _MARKUP = " \t|*`-•"
 
 Meanings = Mapping[str, str]  # by name or part of a name, case-folded
@@ -41,17 +43,29 @@ def read_meanings(names: Iterable[str], passages: Iterable[str]) -> dict[str, st
 
 
 def _defines(name: str, meaning: str) -> bool:
-    """Return whether a name has several parts, or is the initials of its meaning or letters of its first word."""
-    words = meaning.casefold().split()
-    if " " in split_identifier(name) or name == "".join(word[0] for word in words):
+    """Return whether a name has several parts, or is the initials of its meaning's first words or letters of one."""
+    words = _WORD.findall(meaning.casefold())
+    if " " in split_identifier(name) or name == "".join(word[0] for word in words[: len(name)]):
         return True
+    if not words:
+        return False
     rest = iter(words[0])
     return words[0][0] == name[0] and len(name) < len(words[0]) and all(letter in rest for letter in name)
 
 
-def describe_column(column: Column, meanings: Meanings) -> str:
-    """Return the description of a column, else what is said of its name, else of the parts of its name."""
+def explain_columns(database: Database, meanings: Meanings) -> Database:
+    """Return the database with what is said of the names of its columns that nobody described, else of their parts."""
+    if not meanings:
+        return database
+    tables = (
+        replace(table, columns=tuple(_explain_column(column, meanings) for column in table.columns))
+        for table in database.tables
+    )
+    return replace(database, tables=tuple(tables))
+
+
+def _explain_column(column: Column, meanings: Meanings) -> Column:
     if column.description:
-        return column.description
+        return column
     parts = (meanings.get(part, "") for part in split_identifier(column.name).split())
-    return meanings.get(column.name.casefold()) or " ".join(filter(None, parts))
+    return replace(column, meaning=meanings.get(column.name.casefold()) or " ".join(filter(None, parts)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rag_core.schema.model import Column, ColumnKey, Database, ForeignKey, Table
-from rag_core.schema.name_glossary import NO_MEANINGS, Meanings, describe_column
+from rag_core.schema.name_glossary import NO_MEANINGS, Meanings
 from rag_core.text.identifiers import list_roots, split_identifier
 from rag_core.text.question_cues import DATE_ROOTS, NAME_ROOTS, PERSON_NAME_ROOTS, PLACE_ROOTS
 from rag_core.text.stop_words import KEY_PHRASE_STOP_WORDS
@@ -36,7 +36,7 @@ class ColumnWords:
 
 
 class SchemaWords:
-    """The words of a database, read once for all questions; `meanings` are those that documents give its names."""
+    """The words of a database, read once for all questions; `meanings` are what documents say of names of tables."""
 
     def __init__(self, database: Database, meanings: Meanings = NO_MEANINGS) -> None:
         self.database = database
@@ -88,7 +88,7 @@ class SchemaWords:
 def _read_words(table: Table, column: Column, keys: Collection[ColumnKey], meanings: Meanings) -> ColumnWords:
     name = list_roots(column.words)
     of_table = list_roots(meanings.get(table.name.casefold(), table.words))
-    description = list_roots(describe_column(column, meanings))
+    description = list_roots(column.description or column.meaning)
     is_key = (table.name, column.name) in keys
     own = frozenset(root for root in name if len(root) > 1 and root not in KEY_PHRASE_STOP_WORDS)
     own = own - set(of_table) - KEY_WORDS or (frozenset() if is_key else frozenset(name))

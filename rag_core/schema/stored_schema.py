@@ -15,7 +15,7 @@ from rag_core.schema.documents import PastQuestion
 from rag_core.schema.evidence import LinkEvidence
 from rag_core.schema.joins import infer_keys
 from rag_core.schema.model import ColumnKey, Database
-from rag_core.schema.name_glossary import list_unexplained_names, read_meanings
+from rag_core.schema.name_glossary import explain_columns, list_unexplained_names, read_meanings
 from rag_core.schema.named_values import find_alike_columns, find_person_columns
 from rag_core.schema.past_use import QuestionLog
 from rag_core.schema.question_reading import QuestionReading
@@ -107,7 +107,9 @@ async def _read_schema(name: str, scope: Scope, index: Index) -> StoredSchema:
     filters = documents.filter_part(name, documents.QUESTION_PART)
     asked = await index.store.select(scope, filters=filters, limit=MAX_LOGGED_QUESTIONS)
     log = QuestionLog(map(documents.parse_past_question, asked), frozenset(known))
-    return StoredSchema(database, SchemaWords(database, await _find_meanings(database, scope, index)), keys, log)
+    meanings = await _find_meanings(database, scope, index)
+    database = explain_columns(database, meanings)
+    return StoredSchema(database, SchemaWords(database, meanings), keys, log)
 
 
 async def _find_meanings(database: Database, scope: Scope, index: Index) -> dict[str, str]:

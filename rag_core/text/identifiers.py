@@ -16,6 +16,8 @@ UNITS = parse_word_list(
     """mm cm km ft kg mg lb lbs ml ms sec secs seconds minutes hours usd eur gbp chf percent pct celsius fahrenheit kwh
     hz mhz ghz kb mb gb"""
 )
+# that names of tables begin with to say of what kind they are: a table, a view, a part of a warehouse
+TABLE_MARKS = parse_word_list("t tb tbl tab v vw mv dim fct fact stg")
 MIN_ROOT_CHARS = 4  # of a root that an ending of several letters is cut from; 3 for a single letter
 MAX_ENDINGS = 2  # cut from one word: "publishers" has two
 
@@ -23,6 +25,12 @@ MAX_ENDINGS = 2  # cut from one word: "publishers" has two
 def split_identifier(name: str) -> str:
     """Return the words of a name in lower case, with single spaces: "eyeColour_id" becomes "eye colour id"."""
     return " ".join(_WORD.findall(_CASE_BOUNDARY.sub(" ", name).casefold()))
+
+
+def split_table_name(name: str) -> str:
+    """Return the words of a table's name without a mark of its kind: "tbl_Customer" becomes "customer"."""
+    first, _, rest = split_identifier(name).partition(" ")
+    return rest if rest and first in TABLE_MARKS else f"{first} {rest}".rstrip()
 
 
 def find_unit(name: str) -> str:

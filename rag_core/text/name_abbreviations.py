@@ -39,4 +39,9 @@ ABBREVIATIONS = {
 
 def expand_identifier(name: str) -> str:
     """Return the words of a name as `split_identifier` does, abbreviations in full: "customer name" of "cust_nm"."""
-    return " ".join(ABBREVIATIONS.get(word, word) for word in split_identifier(name).split())
+    return expand_words(split_identifier(name))
+
+
+def expand_words(words: str) -> str:
+    """Return words with the abbreviations among them in full."""
+    return " ".join(ABBREVIATIONS.get(word, word) for word in words.split())

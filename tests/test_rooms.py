@@ -46,7 +46,7 @@ VENDORS: dict[str, tuple[str, ...]] = {  # outside the adapters, who may know wh
     ),
     "httpx2": ("rag_core/client.py",),
     "psycopg": ("rag_core/proposals/sources.py",),
-    "sqlalchemy": ("rag_core/schema/inspection.py",),
+    "sqlalchemy": ("rag_core/schema/connection.py", "rag_core/schema/inspection.py"),
     "sqlglot": ("rag_core/schema/sql_reading.py", "rag_core/schema/writing_sql.py"),
     "yaml": ("rag_core/schema/yaml_descriptions.py",),
     "werkzeug": ("local_emulator/",),

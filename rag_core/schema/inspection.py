@@ -1,20 +1,22 @@
 """Reading of a live database: tables, columns, keys, and figures of the values; read-only, bounded in time and rows."""
 
-import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.types import LargeBinary, NullType, String, TypeEngine
 
-from rag_core.core.errors import InvalidRequest, Misconfigured, NotFound, Unavailable
+from rag_core.core.errors import Unavailable
+from rag_core.schema.connection import (
+    STATEMENT_TIMEOUT_S,
+    connect_read_only,
+    describe_error,
+    name_database,
+)
 from rag_core.schema.joins import MIN_MATCH_SHARE, propose_keys
 from rag_core.schema.model import Column, Database, ForeignKey, Table
 from rag_core.schema.sqlite_comments import TABLE, read_sqlite_comments
@@ -22,41 +24,13 @@ from rag_core.schema.sqlite_comments import TABLE, read_sqlite_comments
 MAX_ROWS = 200_000  # of a table that are counted; the first that the database gives
 MAX_VALUES = 1000  # of a column of text that are kept, the most frequent
 MAX_OTHER_VALUES = 5  # of a column of numbers or dates, as examples
+MAX_NAMED = 5  # schemas that are not read
 MAX_VALUE_CHARS = 80  # of a value that is kept; a longer one is prose
-STATEMENT_TIMEOUT_S = 10.0
-SQLITE_STEPS = 10_000  # virtual machine instructions between two looks at the clock
-SQLITE_PREFIX = "sqlite:///"
 
 # of a column for which the database states no type, as of an expression in a view of SQLite, by that of its values
 VALUE_TYPES = {int: "INTEGER", float: "REAL", str: "TEXT"}
 
 FindPersonal = Callable[[str, list[str]], set[str]]  # the values of a column of this name that are personal data
-
-
-@dataclass(frozen=True, slots=True)
-class Server:
-    """How a kind of server is reached, and told to refuse writes and to end what takes too long."""
-
-    driver: str  # as SQLAlchemy names it
-    options: Mapping[str, Any] = field(default_factory=lambda: {"connect_timeout": 10})
-    session: tuple[str, ...] = ()  # statements at the beginning of each connection
-
-
-_STATEMENT_MS = int(STATEMENT_TIMEOUT_S * 1000)
-_POSTGRES_LIMITS = f"-c default_transaction_read_only=on -c statement_timeout={_STATEMENT_MS}"
-_POSTGRES = Server("postgresql+psycopg", {"options": _POSTGRES_LIMITS, "connect_timeout": 10})
-_MYSQL_LIMITS = (
-    "SET SESSION TRANSACTION READ ONLY",
-    # each of the two servers takes the comment of the other for a comment
-    f"SET @limits = 1 /*!50704 , SESSION max_execution_time = {_STATEMENT_MS} */"
-    f" /*M! , SESSION max_statement_time = {STATEMENT_TIMEOUT_S} */",
-)
-SERVERS = {  # by the beginning of the address
-    "postgresql": _POSTGRES,
-    "postgres": _POSTGRES,
-    "mysql": Server("mysql+pymysql", session=_MYSQL_LIMITS),
-    "mariadb": Server("mariadb+pymysql", session=_MYSQL_LIMITS),
-}
 
 
 @dataclass(slots=True)
@@ -71,6 +45,11 @@ class InspectedDatabase:
     notes: list[str] = field(default_factory=list)
     dialect: str = "sqlite"
 
+    def note(self, text: str) -> None:
+        """Keep a note once."""
+        if text not in self.notes[-2:]:  # of a column, which two statements read
+            self.notes.append(text)
+
 
 def inspect_database(url: str, *, find_personal: FindPersonal, within_s: float) -> InspectedDatabase:
     """Read a database: `sqlite:///PATH`, `postgresql://…`, `mysql://…` or `mariadb://…`.
@@ -83,88 +62,12 @@ def inspect_database(url: str, *, find_personal: FindPersonal, within_s: float) 
         NotFound: there is no such file.
         Misconfigured, Unavailable: the database refuses, or does not answer.
     """
-    reader = _Reader(find_personal, time.monotonic() + within_s)
+    reader, name = _Reader(find_personal, time.monotonic() + within_s), name_database(url)
     try:
         with connect_read_only(url, reader.is_statement_over) as connection:
-            return replace(reader.read(connection, name_database(url)), dialect=connection.dialect.name)
+            return replace(reader.read(connection, name), dialect=connection.dialect.name)
     except SQLAlchemyError as error:
-        raise Unavailable(f"the database cannot be read: {_describe(error)}", code="source_unavailable") from error
-
-
-def name_database(url: str) -> str:
-    """Return the name of a database: of the file, or of the database on its server."""
-    if url.startswith(SQLITE_PREFIX):
-        return Path(url.removeprefix(SQLITE_PREFIX)).stem
-    return url.partition("?")[0].rpartition("/")[2]
-
-
-@contextmanager
-def connect_read_only(url: str, is_over: Callable[[], bool] = lambda: False) -> Iterator[sa.Connection]:
-    """Yield a connection on which the database itself refuses writes and ends what runs for too long.
-
-    SQLite has no such limit of its own: it asks `is_over`.
-    """
-    engine = _create_engine(url, is_over)
-    try:
-        with engine.connect() as connection:
-            yield connection
-    finally:
-        engine.dispose()
-
-
-def _create_engine(url: str, is_over: Callable[[], bool]) -> sa.Engine:
-    if url.startswith(SQLITE_PREFIX):
-        path = Path(url.removeprefix(SQLITE_PREFIX))
-        if not path.is_file():
-            raise NotFound(f"{path}: no such database file", field="database")
-        if not path.stat().st_size:
-            raise InvalidRequest("database", f"must be a database: {path} is an empty file")
-        return sa.create_engine("sqlite://", creator=lambda: _open_sqlite(path, is_over), poolclass=sa.StaticPool)
-    kind, _, rest = url.partition("://")
-    if not rest or kind not in SERVERS:
-        raise InvalidRequest(
-            "database",
-            "must be an address such as sqlite:///shop.sqlite, postgresql://host/shop, mysql://host/shop or "
-            "mariadb://host/shop",
-        )
-    return _create_server_engine(SERVERS[kind], rest)
-
-
-def _create_server_engine(server: Server, rest: str) -> sa.Engine:
-    try:
-        engine = sa.create_engine(
-            f"{server.driver}://{rest}",
-            connect_args=dict(server.options),
-            isolation_level="AUTOCOMMIT",  # a refused statement spoils none after it
-        )
-    except ModuleNotFoundError as error:
-        raise Misconfigured(f"{error.name} is not installed, which reads such a database", field="database") from error
-    except (NoSuchModuleError, ValueError) as error:
-        raise Misconfigured("the address of the database cannot be used", field="database") from error
-    sa.event.listen(engine, "connect", partial(_begin_session, server.session))
-    return engine
-
-
-def _begin_session(statements: Sequence[str], connection: DBAPIConnection, _: object) -> None:
-    cursor = connection.cursor()
-    for statement in statements:
-        cursor.execute(statement)
-    cursor.close()
-
-
-def _open_sqlite(path: Path, is_over: Callable[[], bool]) -> sqlite3.Connection:
-    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False)
-    connection.execute("pragma query_only = on")
-    connection.set_progress_handler(is_over, SQLITE_STEPS)
-    return connection
-
-
-def _describe(error: SQLAlchemyError) -> str:
-    """Return the kind of an error, without the statement and the values that SQLAlchemy adds to its text."""
-    original = getattr(error, "orig", None) or error
-    if isinstance(original, sqlite3.DatabaseError) and original.sqlite_errorcode == sqlite3.SQLITE_NOTADB:
-        return "the file is no SQLite database"
-    return type(original).__name__
+        raise Unavailable(f"the database cannot be read: {describe_error(error)}", code="source_unavailable") from error
 
 
 @dataclass(slots=True)
@@ -181,7 +84,7 @@ class _Reader:
     def read(self, connection: sa.Connection, name: str) -> InspectedDatabase:
         inspector = sa.inspect(connection)
         names = sorted(inspector.get_table_names())
-        read = InspectedDatabase(Database(name, ()))
+        read = InspectedDatabase(Database(name, ()), notes=_note_other_schemas(inspector))
         tables = [self._read_table(connection, inspector, one, read) for one in names]
         keys = [key for one in names for key in _read_keys(inspector, one, names)]
         tables += filter(None, (self._read_view(connection, inspector, one, read) for one in _list_views(inspector)))
@@ -196,29 +99,29 @@ class _Reader:
         described = inspector.get_columns(name)
         said = _read_comments(connection, inspector, name)
         rows = self._run(connection, sa.select(sa.func.count()).select_from(sa.table(name)), read, name)
-        columns = [
-            self._read_column(connection, name, _build_column(one, said), one["type"], read) for one in described
-        ]
+        columns = [(_build_column(one, said), one["type"]) for one in described]
+        if rows or self._has_readable_rows(connection, name, read):
+            columns = [(self._read_column(connection, name, *one, read), one[1]) for one in columns]
         primary = tuple(inspector.get_pk_constraint(name).get("constrained_columns") or ())
-        return Table(name, tuple(columns), primary, said.get(TABLE, ""), rows[0][0] if rows else None)
+        read_columns = tuple(column for column, _ in columns)
+        return Table(name, read_columns, primary, said.get(TABLE, ""), rows[0][0] if rows else None)
 
     def _read_view(
         self, connection: sa.Connection, inspector: sa.Inspector, name: str, read: InspectedDatabase
     ) -> Table | None:
-        """Return a view as a table; without values where its rows cannot be counted, None where it cannot be read."""
+        """Return a view as a table; None where what it reads is gone."""
         try:
-            described = inspector.get_columns(name)
+            return replace(self._read_table(connection, inspector, name, read), is_view=True)
         except SQLAlchemyError as error:
-            read.notes.append(f"{name}: the view cannot be read ({_describe(error)})")
+            read.notes.append(
+                f"{name}: the view cannot be read, as what it reads may be gone ({describe_error(error)})"
+            )
             return None
-        said = _read_comments(connection, inspector, name)
-        view = Table(name, tuple(_build_column(one, said) for one in described), (), said.get(TABLE, ""), is_view=True)
-        rows = self._run(connection, sa.select(sa.func.count()).select_from(sa.table(name)), read, name)
-        if not rows:
-            return view
-        pairs = zip(view.columns, described, strict=True)
-        columns = [self._read_column(connection, name, column, one["type"], read) for column, one in pairs]
-        return replace(view, columns=tuple(columns), row_count=rows[0][0])
+
+    def _has_readable_rows(self, connection: sa.Connection, table: str, read: InspectedDatabase) -> bool:
+        """Return whether a table that cannot be counted, for its size or for want of a right, gives a row at all."""
+        one = sa.select(sa.literal(1)).select_from(sa.table(table)).limit(1)
+        return bool(self._run(connection, one, read, table))
 
     def _read_column(
         self, connection: sa.Connection, table: str, column: Column, kind: TypeEngine[Any], read: InspectedDatabase
@@ -271,9 +174,9 @@ class _Reader:
         try:
             if left_s > 0:
                 return connection.execute(statement).all()
-            read.notes.append(f"{what}: there was no time left to look at its values")
+            read.note(f"{what}: there was no time left to look at its values")
         except SQLAlchemyError as error:
-            read.notes.append(f"{what}: its values could not be read ({_describe(error)})")
+            read.note(f"{what}: its values could not be read ({describe_error(error)})")
         finally:
             self._statement_ends_at = float("inf")
         return ()
@@ -287,6 +190,21 @@ def _read_keys(inspector: sa.Inspector, table: str, tables: Sequence[str]) -> It
         if referenced in tables:
             for column, other in zip(key["constrained_columns"], target, strict=False):
                 yield ForeignKey(table, column, referenced, other)
+
+
+def _note_other_schemas(inspector: sa.Inspector) -> list[str]:
+    """Return what is to be said of the other schemas of a PostgreSQL database, whose tables are not read."""
+    if inspector.dialect.name != "postgresql":
+        return []
+    read = inspector.default_schema_name
+    others = [one for one in inspector.get_schema_names() if one not in (read, "information_schema")]
+    if not (filled := [one for one in others if inspector.get_table_names(schema=one)]):
+        return []
+    shown = ", ".join(filled[:MAX_NAMED]) + (", …" if len(filled) > MAX_NAMED else "")
+    return [
+        f"only the schema {read} is read, not {shown}: add ?options=-csearch_path%3D{filled[0]} to the address to read "
+        "another, under a --name of its own"
+    ]
 
 
 def _list_views(inspector: sa.Inspector) -> list[str]:

@@ -15,7 +15,8 @@ from rag_core.schema import documents
 from rag_core.schema.descriptions import Description, read_descriptions, read_past_questions
 from rag_core.schema.documents import PastQuestion
 from rag_core.schema.ingest import DatabaseSource, index_database
-from rag_core.schema.inspection import InspectedDatabase, connect_read_only, inspect_database
+from rag_core.schema.connection import connect_read_only
+from rag_core.schema.inspection import InspectedDatabase, inspect_database
 from rag_core.schema.link_question import link_question
 from rag_core.schema.linking import LinkBudget
 from rag_core.schema.model import Column, ForeignKey, Table

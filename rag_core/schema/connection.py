@@ -18,6 +18,7 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 from rag_core.core.errors import InvalidRequest, Misconfigured, NotFound
 
 STATEMENT_TIMEOUT_S = 10.0
+SQLITE_LOCK_TIMEOUT_S = 5.0  # that a writer may hold its lock
 SQLITE_STEPS = 10_000  # virtual machine instructions between two looks at the clock
 SQLITE_PREFIX = "sqlite:///"
 KNOWN_ADDRESSES = (
@@ -162,7 +163,9 @@ def _begin_session(statements: Sequence[str], connection: DBAPIConnection, _: ob
 
 
 def _open_sqlite(path: Path, is_over: Callable[[], bool]) -> sqlite3.Connection:
-    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False)
+    connection = sqlite3.connect(
+        f"{path.resolve().as_uri()}?mode=ro", SQLITE_LOCK_TIMEOUT_S, uri=True, check_same_thread=False
+    )
     connection.execute("pragma query_only = on")
     connection.set_progress_handler(is_over, SQLITE_STEPS)
     return connection

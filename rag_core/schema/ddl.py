@@ -136,7 +136,7 @@ def _list_notes(table: Table, column: Column, matched: Sequence[str], *, is_like
         yield f"in {_fold(column.unit)}"
     is_text = any(kind in column.type.casefold() for kind in ("char", "text", "enum"))
     all_values = ", ".join(map(quote_text, map(_fold, column.values))) if is_text and _has_all_values(column) else ""
-    if all_values and (is_likely or len(all_values) <= MAX_UNLIKELY_COMMENT_CHARS):
+    if all_values and len(all_values) <= (MAX_COMMENT_CHARS if is_likely else MAX_UNLIKELY_COMMENT_CHARS):
         yield f"one of {all_values}"
         return
     shown = list(dict.fromkeys([*matched, *(column.values if is_text and is_likely else ())]))[:MAX_COMMENT_VALUES]

@@ -113,9 +113,7 @@ class _Reader:
         try:
             return replace(self._read_table(connection, inspector, name, read), is_view=True)
         except SQLAlchemyError as error:
-            read.notes.append(
-                f"{name}: the view cannot be read, as what it reads may be gone ({describe_error(error)})"
-            )
+            read.note(f"{name}: the view cannot be read: what it reads may be gone ({describe_error(error)})")
             return None
 
     def _has_readable_rows(self, connection: sa.Connection, table: str, read: InspectedDatabase) -> bool:

@@ -8,14 +8,14 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
-from rag_core.core.errors import InvalidRequest, NotFound
+from rag_core.core.errors import InvalidRequest, NotFound, RagError, Unavailable
 from rag_core.core.model import Scope
 from rag_core.core.run import Run
 from rag_core.schema import documents
+from rag_core.schema.connection import connect_read_only
 from rag_core.schema.descriptions import Description, read_descriptions, read_past_questions
 from rag_core.schema.documents import PastQuestion
 from rag_core.schema.ingest import DatabaseSource, index_database
-from rag_core.schema.connection import connect_read_only
 from rag_core.schema.inspection import InspectedDatabase, inspect_database
 from rag_core.schema.link_question import link_question
 from rag_core.schema.linking import LinkBudget
@@ -78,7 +78,7 @@ def test_reading_ends_when_its_time_is_over_and_says_what_was_left(file: Path) -
     read = inspect_database(f"sqlite:///{file}", find_personal=keep_all, within_s=0)
     assert len(read.database.tables) == 7
     assert not read.values
-    assert "colour.colour: there was no time left to look at its values" in read.notes
+    assert "colour: there was no time left to look at its values" in read.notes
 
 
 def test_postgres_is_read_with_its_comments_and_names() -> None:
@@ -133,6 +133,104 @@ def test_mariadb_is_read_with_its_comments_and_is_told_to_refuse_writes(tmp_path
 def test_another_address_is_refused(url: str, error: type[Exception]) -> None:
     with pytest.raises(error):
         inspect_database(url, find_personal=keep_all, within_s=1)
+
+
+def test_views_are_read_as_tables_and_one_that_lost_its_tables_is_named(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "shop.sqlite") as db:
+        db.executescript(
+            "create table bill (bill_id integer primary key, paid text, net real);"
+            "create table visit (visit_id integer primary key, bill_id integer);"
+            "insert into bill values (1, 'no', 2.5), (2, 'yes', 1); insert into visit values (1, 1), (2, 2);"
+            "create view open_bill as select bill_id, paid, net * 1.2 as gross from bill where paid = 'no';"
+            "create view lost as select * from nowhere"
+        )
+    db.close()
+    read = inspect(tmp_path / "shop.sqlite")
+    view = read.database.tables_by_name["open_bill"]
+    assert (view.is_view, view.row_count, view.primary_key) == (True, 1, ())
+    assert [(one.name, one.type, one.values) for one in view.columns] == [
+        ("bill_id", "INTEGER", ("1",)),
+        ("paid", "TEXT", ("no",)),
+        ("gross", "REAL", ("3.0",)),
+    ]
+    assert set(read.database.foreign_keys) == {
+        ForeignKey("open_bill", "bill_id", "bill", "bill_id", 1.0),
+        ForeignKey("visit", "bill_id", "bill", "bill_id", 1.0),  # and not to the view
+    }
+    assert [note.partition(":")[0] for note in read.notes] == ["lost"]
+
+
+async def test_a_view_stays_one_in_the_index_and_in_what_a_model_is_given(file: Path) -> None:
+    with sqlite3.connect(file) as db:
+        db.execute("create view tall as select superhero_name, height_cm from superhero where height_cm > 180")
+    db.close()
+    kit = build_schema_kit()
+    await index_database(DatabaseSource(f"sqlite:///{file}"), SCOPE, kit, Run())
+    assert (await load_schema("heroes", SCOPE, kit.index)).database.tables_by_name["tall"].is_view
+    links = (await link_question("Who is tall?", None, SCOPE, kit, Run(), budget=LinkBudget())).links
+    assert "CREATE TABLE tall ( -- a view; 1 rows" in links.ddl
+
+
+def test_rights_that_are_missing_and_schemas_that_are_not_read_are_named_once() -> None:
+    address = postgres.empty_database("firm")
+    postgres.run(
+        address,
+        "create table secret (id integer primary key, code text)",
+        "create table note (id integer primary key, body text)",
+        "create view open_secret as select * from secret",
+        "create materialized view total as select count(*) as notes from note",
+        "create schema sales",
+        "create table sales.sold (id integer)",
+        "drop role if exists schema_reader",
+        "create role schema_reader login",
+        "grant select on note, total to schema_reader",
+    )
+    reader = address.replace("//postgres:@", "//schema_reader:@")
+    assert reader != address
+    read = inspect_database(reader, find_personal=keep_all, within_s=60)
+    assert {table.name: (table.is_view, table.row_count) for table in read.database.tables} == {
+        "note": (False, 0),
+        "secret": (False, None),
+        "open_secret": (True, None),
+        "total": (True, 1),
+    }
+    assert read.notes == [
+        "only the schema public is read, not sales: add ?options=-csearch_path%3Dsales to the address to read another, "
+        "under a --name of its own",
+        "secret: its values could not be read (InsufficientPrivilege)",
+        "open_secret: its values could not be read (InsufficientPrivilege)",
+    ]
+    other = inspect_database(f"{address}&options=-csearch_path%3Dsales", find_personal=keep_all, within_s=60)
+    assert [table.name for table in other.database.tables] == ["sold"]
+    asked_to_write = f"{address}&options=-cdefault_transaction_read_only%3Doff"
+    with connect_read_only(asked_to_write) as connection, pytest.raises(SQLAlchemyError, match="read-only"):
+        connection.execute(sa.text("insert into note values (1, 'x')"))
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("postgresql://ann:hunter2@127.0.0.1:1/shop", "nothing listens"),
+        ("postgresql+psycopg2://ann:hunter2@127.0.0.1:1/shop", "nothing listens"),
+        ("mysql://ann:hunter2@127.0.0.1:1/shop", "nothing listens"),
+        ("postgresql://ann:hunter2@localhost", "name a database"),  # the last part is user, password and host
+        ("postgresql://ann:hunter2@localhost:port/shop", "must be an address"),
+        ("ann:hunter2@localhost", "must be an address"),
+    ],
+)
+def test_an_address_is_never_repeated_and_what_is_wrong_is_said(url: str, said: str) -> None:
+    with pytest.raises(RagError, match=said) as refused:
+        inspect_database(url, find_personal=keep_all, within_s=1)
+    assert "hunter2" not in str(refused.value)
+
+
+def test_a_locked_file_is_said_to_be_locked(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rag_core.schema.connection.SQLITE_LOCK_TIMEOUT_S", 0.01)
+    writer = sqlite3.connect(file, isolation_level=None)
+    writer.execute("begin exclusive")
+    with pytest.raises(Unavailable, match="another program has locked the file"):
+        inspect(file)
+    writer.close()
 
 
 async def test_no_personal_value_is_stored(file: Path) -> None:

@@ -100,6 +100,24 @@ def test_an_unlikely_column_shows_neither_its_values_nor_a_long_description() ->
     assert "street TEXT -- e.g. 'Elm'" in ddl  # whose description says no more than its name
 
 
+def test_few_values_are_all_named_and_a_name_is_explained_as_documents_explain_it() -> None:
+    """A writer of SQL needs the codes of a column that it compares, however likely that column is."""
+    columns = (
+        Column("stat", "TEXT", "", ("O", "P", "it's"), distinct=3),
+        Column("kind", "TEXT", "", ("a", "b"), distinct=9),
+        Column("note", "TEXT", "", ("x" * 60, "y"), distinct=2),
+        Column("lck", "INTEGER", meaning="1 when a customer may not order"),
+    )
+    linked = tuple(LinkedColumn("bill", one, 0.1) for one in columns)
+    ddl = write_ddl(SchemaLinks("d", (), linked, (), ()), Database("d", (Table("bill", columns),)), 1000).ddl
+    assert ddl.splitlines()[1:-1] == [
+        "  stat TEXT, -- one of 'O', 'P', 'it''s'",
+        "  kind TEXT,",
+        "  note TEXT,",
+        "  lck INTEGER -- 1 when a customer may not order",
+    ]
+
+
 async def test_without_an_embedder_columns_are_told_by_words_and_the_run_says_so(
     heroes: Kit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -316,6 +334,10 @@ def test_a_key_is_proposed_by_names_and_types_that_agree() -> None:
         ("uid", "", "uid", True),
         ("no", "", "no", False),
         ("event", "", "event_id", False),
+        ("EventRef", "", "event_id", True),
+        ("event_serial", "", "SerialNo", True),
+        ("main_evt_id", "", "evt_id", True),
+        ("main_evt", "", "evt_id", False),
     ],
 )
 def test_a_key_is_proposed_by_what_its_column_is_called_or_said_to_be_without_any_declared_key(
@@ -326,6 +348,17 @@ def test_a_key_is_proposed_by_what_its_column_is_called_or_said_to_be_without_an
     inferred = infer_keys(Database("d", (events, visit)))
     assert inferred.foreign_keys == ((ForeignKey("visit", column, "events", key, 0.0),) if refers else ())
     assert infer_keys(inferred) is inferred or not refers
+
+
+def test_no_column_refers_to_a_view_and_a_mark_of_a_table_is_no_part_of_its_name() -> None:
+    view = Table("v_open_event", (Column("event_id", "int"),), is_view=True)
+    event = Table("tbl_event", (Column("id", "int"), Column("title", "text")), ("id",))
+    visit = Table("tbl_visit", (Column("id", "int"), Column("event_id", "int")), ("id",))
+    keys = infer_keys(Database("d", (view, event, visit))).foreign_keys
+    assert [(key.table, key.column, key.referenced_table) for key in keys] == [
+        ("v_open_event", "event_id", "tbl_event"),
+        ("tbl_visit", "event_id", "tbl_event"),
+    ]
 
 
 def test_a_column_refers_to_the_table_that_it_is_named_for_rather_than_to_another_with_its_name() -> None:

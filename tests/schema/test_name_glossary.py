@@ -26,6 +26,8 @@ NAMES = ["zqx", "zqx_lvl", "status", "name", "oh"]
         ("- **oh**: on hand", {"oh": "on hand"}),
         ("zqx = zaqux, whatever that is", {"zqx": "zaqux, whatever that is"}),
         ("oh – on hand", {"oh": "on hand"}),
+        ("oh | on-hand stock of a warehouse", {"oh": "on-hand stock of a warehouse"}),
+        ("oh: !", {}),
         ("status: sold", {}),  # of some record: no letter of it is left out
         ("name: Nora Anna Mae", {}),  # of one word, and no abbreviation of what follows
         ("zqx_lvl: half\n\nzqx_lvl: full", {}),  # the rows of a table that was exported

@@ -41,6 +41,12 @@ def test_the_model_that_reads_the_columns_is_given_names_in_full() -> None:
     )
 
 
+def test_a_mark_of_its_kind_is_no_part_of_the_name_of_a_table() -> None:
+    for name, words in (("t_cust", "customer"), ("tblCust", "customer"), ("v_open_ord", "open order"), ("t", "t")):
+        assert Table(name, ()).words == words
+    assert Table("dim_cust", (), description="who buys").words == "cust"
+
+
 def test_less_is_needed_to_be_in_a_schema_that_nobody_described() -> None:
     for chance, named, said in ((0.1, True, False), (0.05, False, False), (0.2, True, True)):
         assert is_in_schema(chance, NAMED, was_read=True) is named

@@ -152,7 +152,7 @@ def _format_column(linked: LinkedColumn) -> LinkedColumnReply:
         "table": linked.table,
         "column": column.name,
         "type": column.type,
-        "description": column.description,
+        "description": column.description or column.meaning,
         "unit": column.unit or find_unit(column.name),
         "values": list(column.values),
         "primary_key": linked.is_primary,

@@ -9,10 +9,11 @@ from rag_core.core.model import Scope
 from rag_core.core.run import Run
 from rag_core.rag import RAG
 from rag_core.schema.ingest import DatabaseSource, index_database
-from rag_core.schema.link_question import link_question
+from rag_core.schema.link_question import LinkedQuestion, link_question
 from rag_core.schema.linking import LinkBudget
 from rag_core.schema.model import Column, Database, SchemaLinks, Table
 from rag_core.schema.name_glossary import list_unexplained_names, read_meanings
+from rag_core.schema_reply import SchemaReply
 from tests.schema.heroes import build_schema_kit
 
 NAMES = ["zqx", "zqx_lvl", "status", "name", "oh"]
@@ -74,5 +75,8 @@ async def test_a_document_of_the_workflow_and_of_no_other_explains_names(tmp_pat
     after = await link("here")
     assert set(before.unknown_words) == {"quencher", "liquid", "inside"}
     assert not after.unknown_words
+    assert "zqx_lvl INTEGER, -- liquid left inside" in after.ddl
+    reply = SchemaReply(LinkedQuestion(after, (), ()), Run(), "here").to_json()
+    assert "liquid left inside" in {one["description"] for one in reply["columns"]}
     assert score_level(after) > 2 * score_level(before)
     assert await link("elsewhere") == before

@@ -234,6 +234,70 @@ def test_items_of_a_word_list_have_their_numbers() -> None:
     )
 
 
+def _level(depth: int, number_format: str, text: str, more: str = "") -> str:
+    return f"<w:lvl w:ilvl='{depth}'><w:numFmt w:val='{number_format}'/><w:lvlText w:val='{text}'/>{more}</w:lvl>"
+
+
+CLAUSES = (
+    "<w:abstractNum w:abstractNumId='9'><w:numStyleLink w:val='Legal'/></w:abstractNum>"
+    "<w:abstractNum w:abstractNumId='7'><w:styleLink w:val='Legal'/>"
+    + _level(0, "decimal", "%1.")
+    + _level(1, "decimal", "%1.%2")
+    + _level(2, "lowerLetter", "(%3)")
+    + _level(3, "lowerRoman", "(%4)")
+    + "</w:abstractNum><w:abstractNum w:abstractNumId='8'>"
+    + _level(0, "upperRoman", "Annex %1", "<w:start w:val='4'/>")
+    + _level(1, "decimal", "%1-%2", "<w:isLgl/>")
+    + "</w:abstractNum><w:num w:numId='3'><w:abstractNumId w:val='7'/></w:num>"
+    "<w:num w:numId='4'><w:abstractNumId w:val='7'/></w:num>"
+    "<w:num w:numId='5'><w:abstractNumId w:val='7'/>"
+    "<w:lvlOverride w:ilvl='0'><w:startOverride w:val='1'/></w:lvlOverride></w:num>"
+    "<w:num w:numId='6'><w:abstractNumId w:val='8'/></w:num><w:num w:numId='7'><w:abstractNumId w:val='9'/></w:num>"
+)
+
+
+def clause(text: str, depth: int, number: int = 3, more: str = "") -> str:
+    return paragraph(text, f"{more}<w:numPr><w:ilvl w:val='{depth}'/><w:numId w:val='{number}'/></w:numPr>")
+
+
+def test_clauses_of_a_word_document_have_the_numbers_that_word_prints() -> None:
+    """S1-21: an answer that quotes clause 2.1(b) must not call it clause 4, and a heading keeps its number."""
+    body = (
+        clause("Supply", 0, more="<w:outlineLvl w:val='0'/>")
+        + clause("first", 1)
+        + clause("second", 1)
+        + clause("Term", 0, more="<w:outlineLvl w:val='0'/>")
+        + clause("one", 1)
+        + clause("a", 2)
+        + clause("b", 2)
+        + clause("deep", 3)
+        + clause("two", 1, number=4)
+        + clause("anew", 0, number=5)
+        + clause("linked", 0, number=7)
+        + clause("fourth", 0, number=6)
+        + clause("legal", 1, number=6)
+    )
+    blocks = extract_in_process(docx(body, numbering=CLAUSES), "a.docx").blocks
+    assert [block.text for block in blocks] == [
+        "1. Supply", "  1.1 first", "  1.2 second", "2. Term", "  2.1 one", "    (a) a", "    (b) b", "      (i) deep",
+        "  2.2 two", "1. anew", "2. linked", "Annex IV fourth", "  4-1 legal",
+    ]  # fmt: skip
+    assert blocks[6].headings == ("2. Term",)
+
+
+def test_an_empty_clause_counts_as_word_counts_it_and_a_deleted_one_does_not() -> None:
+    """S1-21: cells are counted with the clauses around them, too."""
+    cell = f"<w:tc>{clause('', 0)}</w:tc><w:tc>{paragraph('Scope')}</w:tc>"
+    body = (
+        clause("one", 0)
+        + clause("", 0)
+        + clause("", 0, more="<w:rPr><w:del/></w:rPr>")
+        + f"<w:tbl><w:tr>{cell}</w:tr></w:tbl>"
+        + clause("four", 0)
+    )
+    assert text_of(extract_in_process(docx(body, numbering=CLAUSES), "a.docx")) == "1. one\n3. | Scope\n4. four"
+
+
 def test_a_word_table_keeps_its_columns() -> None:
     """S1-21: a wide cell takes the room of its columns, a table in a cell is read once, a deleted row is gone."""
 

@@ -6,7 +6,6 @@ until it is laid out, so none are given. Deleted text is left out; hidden text t
 
 import zipfile
 import zlib
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
@@ -18,13 +17,14 @@ from defusedxml.ElementTree import iterparse
 
 from rag_core.core.errors import UnreadableDocument, UnsupportedDocument
 from rag_core.core.model import Block, Extraction
+from rag_core.ingestion.extract.docx_numbering import ListCounter, parse_lists
 from rag_core.ingestion.extract.docx_styles import (
     ParagraphStyle,
     W,
+    has_end_in_print,
     is_hidden_run,
     is_shaded,
     is_white_run,
-    parse_number_formats,
     parse_styles,
     read_val_attribute,
     resolve_paragraph_style,
@@ -36,7 +36,6 @@ MAX_PART_BYTES = 64 * 1024 * 1024  # of XML
 MAX_SPANNED_COLUMNS = 63  # the most columns of a table in Word
 MAX_REPEATED_CHARS = 200  # of a merged cell that stands in each of its rows: longer ones only in the first
 MAX_HEAD_ROWS = 3
-MAX_LIST_LEVELS = 9  # the most levels of a list in Word
 _TITLE_TAG = "{http://purl.org/dc/elements/1.1/}title"
 _MARKUP_NAMESPACE = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _UNREAD_TAGS = {
@@ -136,12 +135,11 @@ class _DocxReader:
             _open_package_part(package, "word/styles.xml") as styles,
             _open_package_part(package, "word/numbering.xml") as numbering,
         ):
-            self.styles, self.number_formats = parse_styles(styles), parse_number_formats(numbering)
+            self.styles, self.lists = parse_styles(styles), ListCounter(parse_lists(numbering))
         self.notes = {
             (kind, note.get(f"{W}id", "")): note for kind in _NOTE_KINDS for note in _load_notes(package, kind)
         }
         self.hidden_runs = 0
-        self.item_counts: Counter[tuple[str, int]] = Counter()
         self.pending_notes: list[Element] = []
         self.note_count = 0
 
@@ -166,29 +164,23 @@ class _DocxReader:
     def _read_paragraph(self, paragraph: Element) -> Iterator[DocxItem]:
         style = self._look_up_style(paragraph)
         text = clean_text(self._read_visible_text(paragraph, style, on_paper=True)).strip("\n ")
+        number = self._count_list_item(paragraph, style, text)
         if text and style.heading_level is not None:
-            yield "heading", text.replace("\n", " "), style.heading_level
+            yield "heading", f"{number} {text}".strip().replace("\n", " "), style.heading_level
+        elif text and style.list_position is not None:
+            yield "paragraph", f"{'  ' * style.list_position[1]}{number or '-'} {text}", 0
         elif text:
-            yield "paragraph", self._format_list_mark(style) + text, 0
+            yield "paragraph", text, 0
+
+    def _count_list_item(self, paragraph: Element, style: ParagraphStyle, text: str) -> str:
+        """Return the number of a list item, "" for others; an empty item counts unless its end is deleted or hidden."""
+        if style.list_position is None or not (text or has_end_in_print(paragraph)):
+            return ""
+        return self.lists.count(*style.list_position)
 
     def _look_up_style(self, paragraph: Element) -> ParagraphStyle:
         base_style = self.styles.get(read_val_attribute(paragraph, "pPr", "pStyle"), ParagraphStyle())
         return resolve_paragraph_style(paragraph.find(f"{W}pPr"), base_style)
-
-    def _format_list_mark(self, style: ParagraphStyle) -> str:
-        """Return the mark of a list item: its number where the list is decimal, else a dash; "" outside of lists."""
-        if style.list_position is None:
-            return ""
-        number, depth = style.list_position
-        self.item_counts[style.list_position] += 1
-        for deeper in range(depth + 1, MAX_LIST_LEVELS):
-            self.item_counts.pop((number, deeper), None)
-        mark = (
-            f"{self.item_counts[style.list_position]}."
-            if self.number_formats.get(style.list_position) == "decimal"
-            else "-"
-        )
-        return f"{'  ' * depth}{mark} "
 
     def _read_table(self, table: Element) -> Iterator[DocxItem]:
         """Yield a table with its heads in one row; a first row of one cell above several columns is a paragraph."""
@@ -214,8 +206,8 @@ class _DocxReader:
         for cell in _iterate_nearest_descendants(row, f"{W}tc"):
             properties = cell.find(f"{W}tcPr")
             dark = read_val_attribute(table, "tblPr", "tblStyle") or (properties is not None and is_shaded(properties))
-            texts = (self._read_visible_text(p, self._look_up_style(p), on_paper=not dark) for p in cell.iter(f"{W}p"))
-            text = " ".join(clean_text(" ".join(texts)).split())
+            text = " ".join(self._read_cell_paragraph(p, on_paper=not dark) for p in cell.iter(f"{W}p"))
+            text = " ".join(clean_text(text).split())
             span = read_val_attribute(cell, "tcPr", "gridSpan")
             merge = properties.find(f"{W}vMerge") if properties is not None else None
             is_merged = merge is not None and merge.get(f"{W}val", "continue") == "continue" and len(cells) < len(above)
@@ -225,6 +217,12 @@ class _DocxReader:
             cells.append(DocxCell(text, width, is_merged=is_merged))
             cells += [DocxCell("", 0, is_merged=is_merged)] * (width - 1)
         return cells
+
+    def _read_cell_paragraph(self, paragraph: Element, *, on_paper: bool) -> str:
+        """Return the text of a paragraph of a cell behind its number, which may be all that stands there."""
+        style = self._look_up_style(paragraph)
+        text = self._read_visible_text(paragraph, style, on_paper=on_paper)
+        return f"{self._count_list_item(paragraph, style, text.strip())} {text}"
 
     def _read_pending_notes(self) -> Iterator[DocxItem]:
         """Yield the notes referred to since the last call, each behind its number."""

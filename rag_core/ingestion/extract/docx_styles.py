@@ -1,6 +1,6 @@
 """Styles of Word documents, as far as their text depends on them: headings, lists, and hidden text.
 
-References are to ECMA-376 part 1, 17.3 (paragraphs and runs), 17.7 (styles) and 17.9 (numbering).
+References are to ECMA-376 part 1, 17.3 (paragraphs and runs) and 17.7 (styles).
 """
 
 import re
@@ -34,25 +34,8 @@ class ParagraphStyle:
 
 def parse_styles(part: IO[bytes]) -> Mapping[str, ParagraphStyle]:
     """Return every style by its id, with what it inherits from the style it is based on."""
-    elements = {style.get(f"{W}styleId", ""): style for style in _iterate_elements(part, "style")}
+    elements = {style.get(f"{W}styleId", ""): style for style in iterate_elements(part, "style")}
     return {style_id: _resolve_style(style_id, elements, MAX_STYLE_DEPTH) for style_id in elements}
-
-
-def parse_number_formats(part: IO[bytes]) -> Mapping[tuple[str, int], str]:
-    """Return the number format of each list, such as "decimal", by the list's id and the depth in it."""
-    definitions: dict[str, Element] = {}
-    definition_ids: dict[str, str] = {}
-    for element in _iterate_elements(part, "abstractNum", "num"):
-        if element.tag == f"{W}num":
-            definition_ids[element.get(f"{W}numId", "")] = read_val_attribute(element, "abstractNumId")
-        else:
-            definitions[element.get(f"{W}abstractNumId", "")] = element
-    return {
-        (number, _parse_small_integer(level.get(f"{W}ilvl", ""))): read_val_attribute(level, "numFmt")
-        for number, definition_id in definition_ids.items()
-        if definition_id in definitions
-        for level in definitions[definition_id].iter(f"{W}lvl")
-    }
 
 
 def resolve_paragraph_style(properties: Element | None, base_style: ParagraphStyle) -> ParagraphStyle:
@@ -65,17 +48,22 @@ def resolve_paragraph_style(properties: Element | None, base_style: ParagraphSty
     return ParagraphStyle(
         heading_level=base_style.heading_level
         if not outline
-        else _parse_small_integer(outline) + 1
-        if _parse_small_integer(outline) < 9
+        else parse_small_integer(outline) + 1
+        if parse_small_integer(outline) < 9
         else None,
-        list_position=(number, _parse_small_integer(depth))
-        if number not in ("", "0")
-        else None
-        if number
-        else base_style.list_position,
+        list_position=_resolve_list_position(number, depth, base_style.list_position),
         hidden=base_style.hidden,
         shaded=base_style.shaded or is_shaded(properties),
     )
+
+
+def _resolve_list_position(list_id: str, depth: str, base: tuple[str, int] | None) -> tuple[str, int] | None:
+    """Return list and depth of a paragraph, where it names neither, one or both; the list "0" takes it out of lists."""
+    if list_id == "0":
+        return None
+    base_list, base_depth = base or ("", 0)
+    position = (list_id or base_list, parse_small_integer(depth) if depth else base_depth)
+    return position if position[0] else None
 
 
 def is_hidden_run(run: Element | None) -> bool | None:
@@ -87,6 +75,13 @@ def is_hidden_run(run: Element | None) -> bool | None:
         return True
     vanish = run.find(f"{W}vanish")
     return None if vanish is None else vanish.get(f"{W}val") not in ("0", "false", "off")
+
+
+def has_end_in_print(paragraph: Element) -> bool:
+    """Return whether the mark that ends a paragraph is neither deleted nor hidden: without it the next one goes on."""
+    mark = paragraph.find(f"{W}pPr/{W}rPr")
+    is_deleted = mark is not None and (mark.find(f"{W}del") is not None or mark.find(f"{W}moveFrom") is not None)
+    return not is_deleted and not is_hidden_run(mark)
 
 
 def is_white_run(run: Element | None) -> bool:
@@ -107,7 +102,8 @@ def read_val_attribute(element: Element, *path: str) -> str:
     return "" if target is None else target.get(f"{W}val", "")
 
 
-def _iterate_elements(part: IO[bytes], *names: str) -> Iterator[Element]:
+def iterate_elements(part: IO[bytes], *names: str) -> Iterator[Element]:
+    """Yield the elements of a part with these names, each once it is complete."""
     tags = {W + name for name in names}
     return (element for _, element in iterparse(part) if element.tag in tags)
 
@@ -124,6 +120,6 @@ def _resolve_style(name: str, elements: Mapping[str, Element], depth: int) -> Pa
     return ParagraphStyle(level, style.list_position, base.hidden if hidden is None else hidden, style.shaded)
 
 
-def _parse_small_integer(text: str) -> int:
+def parse_small_integer(text: str) -> int:
     """Return the number of up to three digits that a text is, else 0."""
     return int(text) if text.isdigit() and len(text) < 4 else 0

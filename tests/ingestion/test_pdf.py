@@ -146,6 +146,46 @@ def test_two_rows_of_a_table_are_no_columns() -> None:
     assert "\n".join(texts(made(lines(*PROSE, y=760) + cells))).split("\n")[-2:] == [" ".join(row) for row in rows]
 
 
+def _columns_of_prose() -> tuple[list[str], bytes]:
+    left, right = list(PROSE), [line.upper()[:40].strip() for line in PROSE]
+    return [*left, *right], lines(*left, y=600, size=8) + lines(*right, x=320, y=600, size=8)
+
+
+def test_a_table_below_two_columns_that_is_wider_than_one_of_them_is_one_table() -> None:
+    """Its owners and dates were read beside nothing, after the right column: half of each row was elsewhere."""
+    read, columns = _columns_of_prose()
+    rows = [
+        ("No.", "Action", "Owner", "Due"),
+        ("A1", "Watch all of the certificates that we have", "Ines", "September"),
+        ("A2", "Send the reminders to a group", "Jonas", "October"),
+        ("A3", "Credit each of the customers with a month", "Amelie", "November"),
+    ]
+    cells = b"".join(
+        text(cell, x, 470 - 14 * n)
+        for n, row in enumerate(rows)
+        for x, cell in zip((72, 110, 335, 400), row, strict=True)
+    )
+    found = "\n".join(texts(made(columns + text("Actions", y=486, font="B") + cells))).split("\n")
+    assert found == [*read, "Actions", *(" | ".join(row) for row in rows)]
+
+
+def test_two_tables_beside_each_other_in_two_columns_are_two() -> None:
+    read, columns = _columns_of_prose()
+    left, right = (
+        [("Plan", "Fee"), ("Basic", "12"), ("Plus", "35")],
+        [("Site", "Desks"), ("Bonn", "41"), ("Graz", "17")],
+    )
+    cells = b"".join(
+        text(cell, x, 470 - 14 * n)
+        for n, row in enumerate(zip(left, right, strict=True))
+        for x, cell in zip((72, 160, 330, 420), (*row[0], *row[1]), strict=True)
+    )
+    found = "\n".join(texts(made(columns + cells))).split("\n")
+    assert [line.replace(" |", "") for line in found] == [
+        *read[:5], *(" ".join(row) for row in left), *read[5:], *(" ".join(row) for row in right)
+    ]  # fmt: skip
+
+
 def test_a_table_is_kept_row_by_row() -> None:
     rows = [("Plan", "Deductible", "Visit"), ("Standard", "$2,000", "$35"), ("Plus", "$1,500", "$25")]
     cells = b"".join(text(c, 72 + 150 * x, 600 - 20 * y) for y, row in enumerate(rows) for x, c in enumerate(row))

@@ -1,8 +1,8 @@
 """Reading order of the strips of a page: columns one after the other, and the text that spans them in between."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Sequence, Set
+from itertools import chain, pairwise
 from statistics import median
 
 from rag_core.ingestion.extract.pdf.lines import Strip, group_strips_into_rows
@@ -10,6 +10,7 @@ from rag_core.ingestion.extract.pdf.lines import Strip, group_strips_into_rows
 MIN_COLUMN_LINES = 2  # of a text column; of two the second has to go on with the sentence of the first
 MIN_COLUMN_LETTERS = 18  # median of a column's lines
 MIN_COLUMN_FILL = 0.65  # of the width, median of a column's lines: cells of a table fill less
+MIN_WIDE_TABLE_CELLS = 3  # of each row of a table as wide as the page: two may be a line of each of two columns
 _SENTENCE_ENDS = (".", "!", "?", ":", ";")
 _MAX_TRIED_EDGES = 30  # most frequent line starts tried as the edge of a column
 
@@ -46,7 +47,8 @@ def _find_column_edges(strips: StripRegion) -> list[float]:
 def _cut_at_edge(strips: StripRegion, edge: float) -> list[StripRegion]:
     """Return the text above the columns, the left one, the right one, the text below, and so on; one region if none."""
     parts: list[StripRegion] = [[]]
-    for band in _split_bands(strips, edge):
+    wide = {id(strip) for strip in _find_wide_tables(strips, edge)}
+    for band in _split_bands(strips, edge, wide):
         left = [strip for strip in band if strip.end <= edge]
         right = [strip for strip in band if strip.start >= edge - 1]
         if _is_text_column(left) and _is_text_column(right) and _is_beside(left, right):
@@ -56,17 +58,62 @@ def _cut_at_edge(strips: StripRegion, edge: float) -> list[StripRegion]:
     return [part for part in parts if part]
 
 
-def _split_bands(strips: StripRegion, edge: float) -> Iterator[StripRegion]:
-    """Yield, from top to bottom, each strip that crosses the edge, and the strips between two of these."""
+def _split_bands(strips: StripRegion, edge: float, wide: Set[int]) -> Iterator[StripRegion]:
+    """Yield, from top to bottom, each strip that crosses the edge or is of a wide table, and the strips in between."""
     band: StripRegion = []
     for strip in sorted(strips, key=lambda strip: strip.baseline):
-        if strip.start < edge - 1 and strip.end > edge:
+        if _crosses(strip, edge) or id(strip) in wide:
             yield from filter(None, (band, [strip]))
             band = []
         else:
             band.append(strip)
     if band:
         yield band
+
+
+def _crosses(strip: Strip, edge: float) -> bool:
+    return strip.start < edge - 1 and strip.end > edge
+
+
+def _find_wide_tables(strips: StripRegion, edge: float) -> Iterator[Strip]:
+    """Yield the strips of tables that are wider than a column of the text beside the edge, with the titles above them.
+
+    Rows of several cells on both sides are one where a cell reaches into the gutter between the columns of text, and
+    none begins where the right column does: two tables beside each other leave the gutter free.
+    """
+    rows = group_strips_into_rows(strips)
+    is_wide = [_may_be_wide_table_row(row, edge) for row in rows]
+    gutter_start = max(
+        (s.end for row, wide in zip(rows, is_wide, strict=True) if not wide for s in row if s.end <= edge), default=edge
+    )
+    number = 0
+    while number < len(rows):
+        end = number
+        while end < len(rows) and is_wide[end]:
+            end += 1
+        if end - number > 1 and any(
+            s.start < edge - 1 and s.end > gutter_start + 1 for row in rows[number:end] for s in row
+        ):
+            first = number - 1 if _is_title_of_next(rows, number - 1) else number
+            yield from chain.from_iterable(rows[first:end])
+        number = max(end, number + 1)
+
+
+def _may_be_wide_table_row(row: StripRegion, edge: float) -> bool:
+    return (
+        len(row) >= MIN_WIDE_TABLE_CELLS
+        and row[0].end <= edge
+        and row[-1].start > edge + 1
+        and not any(abs(strip.start - edge) <= 1 for strip in row)
+    )
+
+
+def _is_title_of_next(rows: Sequence[StripRegion], number: int) -> bool:
+    """Return whether a row is a single strip that is nearer to the row below it than to the one above it."""
+    if number < 0 or len(rows[number]) > 1:
+        return False
+    above = rows[number][0].baseline - rows[number - 1][0].baseline if number else float("inf")
+    return above > rows[number + 1][0].baseline - rows[number][0].baseline
 
 
 def _is_text_column(strips: StripRegion) -> bool:

@@ -12,6 +12,7 @@ from rag_core.core.techniques import note_techniques
 from rag_core.retrieval.advanced import run_advanced
 from rag_core.retrieval.agentic import run_agentic
 from rag_core.retrieval.conversation import resolve_conversation
+from rag_core.retrieval.document_versions import drop_other_versions
 from rag_core.retrieval.facets import run_facets
 from rag_core.retrieval.rerank import run_rerank
 from rag_core.retrieval.standard import run_standard
@@ -77,7 +78,7 @@ async def answer_with_pipeline(query: Query, kit: Kit, run: Run, *, pipeline: st
     top_k = min(numbers.top_k, HITS_PER_PASSAGE * query.preset.evidence.top_n)
     narrow_query = query.override(captions=0, answers=0, top_k=top_k, semantic=min(numbers.reranked_hits, top_k))
     result = await search_with_pipeline(narrow_query, kit, run, pipeline=pipeline)
-    return await answer_query(query, result.hits, note_techniques(kit, run), run)
+    return await answer_query(query, drop_other_versions(query.text, result.hits), note_techniques(kit, run), run)
 
 
 async def answer_in_conversation(query: Query, kit: Kit, run: Run) -> tuple[Query, Answer]:

@@ -1,0 +1,55 @@
+"""Versions of one document, such as an agreement of 2024 and its successor of 2025: a question may ask for one."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rag_core.core.model import Chunk, Hit, Ranking
+from rag_core.text.terms import extract_terms
+
+MIN_SHARED_TERMS = 0.6  # of the shorter passage: the same passage in both versions
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_DIGITS = re.compile(r"\d+")
+_FOLDERS = re.compile(r"^.*[/\\]", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class _Version:
+    """What names a passage's document, figures masked, and the years among these."""
+
+    name: str
+    years: frozenset[str]
+
+
+def drop_other_versions(query_text: str, ranking: Ranking) -> Sequence[Hit]:
+    """Return the hits without those of another year's version of a document, where that of an asked year has the same.
+
+    Versions are documents whose titles differ in figures alone, or whose file names do where the titles have no year. A
+    question without a year, or one that names the years of both, keeps all.
+    """
+    asked = frozenset(_YEAR.findall(query_text))
+    versions = [_read_version(hit.chunk) for hit in ranking] if asked else []
+    wanted = [(version.name, hit) for version, hit in zip(versions, ranking, strict=False) if version.years & asked]
+    if not wanted:
+        return ranking
+
+    def is_other(version: _Version, hit: Hit) -> bool:
+        return (
+            bool(version.years)
+            and not version.years & asked
+            and any(name == version.name and _share_terms(hit.chunk, other.chunk) for name, other in wanted)
+        )
+
+    return [hit for version, hit in zip(versions, ranking, strict=True) if not is_other(version, hit)]
+
+
+def _read_version(chunk: Chunk) -> _Version:
+    name = chunk.title.casefold()
+    if not _YEAR.search(name):
+        name += "\n" + _FOLDERS.sub("", chunk.source).casefold()
+    return _Version(_DIGITS.sub("#", name), frozenset(_YEAR.findall(name)))
+
+
+def _share_terms(one: Chunk, other: Chunk) -> bool:
+    terms, others = extract_terms(one.content), extract_terms(other.content)
+    return len(terms & others) >= MIN_SHARED_TERMS * min(len(terms), len(others))

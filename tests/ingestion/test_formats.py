@@ -154,6 +154,28 @@ def test_the_header_of_a_mail_is_a_passage_of_its_own() -> None:
         assert [passage.content.split("\n")[0] for passage in passages] == ["Dear Bob,", "Hi."]
 
 
+def test_what_a_mail_quotes_of_earlier_mails_stands_below_whose_it_is() -> None:
+    """A date that was given up was quoted as the mail's own, with the marks of quoted lines in the sentence."""
+    body = (
+        "The start moves to 16 January.\n\nOn Thu, 5 Nov, Priya\nRaman wrote:\n> The start stays on 5 December. The\n"
+        "> test failed once.\n>\n> Jonas wrote:\n> > We have used 82 %.\n> Yes.\n\nRegards:\nPriya\n\n  > 3 bar is much.\n"
+    )
+    mail = f"From: a@example.com\nSubject: Start\n\n{body}"
+    blocks = extract_in_process(mail.encode(), "a.eml").blocks[1:]
+    quoting, quoted = "On Thu, 5 Nov, Priya Raman wrote:", "Jonas wrote:"
+    assert [(block.kind[0], block.text, block.headings) for block in blocks] == [
+        ("p", "The start moves to 16 January.", ()),
+        ("h", quoting, ()),
+        ("p", "The start stays on 5 December. The\ntest failed once.", (quoting,)),
+        ("h", quoted, (quoting,)),
+        ("p", "We have used 82 %.", (quoting, quoted)),
+        ("p", "Yes.", (quoting,)),
+        ("p", "Regards:\nPriya", ()),
+        ("p", "  > 3 bar is much.", ()),
+    ]
+    assert blocks[-1].locator == "text, paragraph 8"
+
+
 def test_a_mail_in_html_alone_is_read_from_it() -> None:
     mail = EmailMessage()
     mail["Subject"] = "x"

@@ -10,8 +10,9 @@ from email.message import Message
 
 from rag_core.core.errors import UnreadableDocument
 from rag_core.core.model import MAIL_HEADER_KIND, Block, Extraction
-from rag_core.ingestion.extract.extraction import clean_text, collect_blocks, split_paragraphs
+from rag_core.ingestion.extract.extraction import clean_text, collect_blocks
 from rag_core.ingestion.extract.html import PageReader
+from rag_core.ingestion.extract.mail_threads import read_plain_text
 from rag_core.ingestion.extract.members import MAX_MEMBERS, Extract, MemberLabels, MemberReader
 from rag_core.ingestion.extract.placed_blocks import BlockMaker
 from rag_core.ingestion.extract.text import decode_text
@@ -136,8 +137,7 @@ def _read_body(part: Message, maker: BlockMaker, prefix: str) -> Iterator[Block]
     if part.get_content_type() == "text/html":
         yield from PageReader(maker, prefix).read(text)
         return
-    for number, paragraph in enumerate(split_paragraphs(text.split("\n")), start=1):
-        yield maker.make(paragraph.text, f"{prefix}paragraph {number}")
+    yield from read_plain_text(text, maker, prefix)
 
 
 def _decode_body(part: Message) -> str:

@@ -21,6 +21,10 @@ class BlockMaker:
     def begin_page(self, page: int, base: Sequence[str] = ()) -> None:
         self._page, self._base, self._chain = page, tuple(base), []
 
+    def end_headings(self, level: int) -> None:
+        """End the headings of this and of deeper levels."""
+        self._chain = [above for above in self._chain if above[0] < level]
+
     def make(self, text: str, locator: str, kind: str = "paragraph") -> Block:
         """Return the next block."""
         first, self.line = self.line, self.line + text.count("\n") + 1
@@ -29,7 +33,7 @@ class BlockMaker:
 
     def make_heading(self, text: str, locator: str, level: int) -> Block:
         """Return the next block, which stands above those that follow."""
-        self._chain = [above for above in self._chain if above[0] < level]
+        self.end_headings(level)
         block = self.make(text, locator, "heading")
         self._chain.append((level, text))
         return block

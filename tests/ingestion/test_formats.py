@@ -7,6 +7,7 @@ from io import BytesIO
 
 import pytest
 from openpyxl import Workbook
+from pptx import Presentation
 
 from rag_core.core.errors import UnreadableDocument
 from rag_core.core.model import Block, Extraction
@@ -92,6 +93,19 @@ def test_a_slide_has_its_title_texts_table_chart_and_notes() -> None:
     assert extraction.notes == ("hidden slides were left out: 3",)
 
 
+def test_the_points_of_a_slide_are_items_and_not_one_sentence() -> None:
+    show = Presentation()
+    slide = show.slides.add_slide(show.slide_layouts[1])
+    slide.placeholders[1].text = "Revenue 9.4 million\nGross margin 47 %"
+    slide.placeholders[1].text_frame.add_paragraph().text = "after tax"
+    slide.placeholders[1].text_frame.paragraphs[2].level = 1
+    data = BytesIO()
+    show.save(data)
+    assert placed(extract_in_process(data.getvalue(), "a.pptx")) == [
+        ("slide 1", "- Revenue 9.4 million\n- Gross margin 47 %\n  - after tax")
+    ]
+
+
 def test_a_web_page_has_headings_paragraphs_and_tables() -> None:
     extraction = extract_in_process(made.PAGE.encode(), "a.html")
     assert placed(extraction) == [
@@ -158,7 +172,8 @@ def test_what_a_mail_quotes_of_earlier_mails_stands_below_whose_it_is() -> None:
     """A date that was given up was quoted as the mail's own, with the marks of quoted lines in the sentence."""
     body = (
         "The start moves to 16 January.\n\nOn Thu, 5 Nov, Priya\nRaman wrote:\n> The start stays on 5 December. The\n"
-        "> test failed once.\n>\n> Jonas wrote:\n> > We have used 82 %.\n> Yes.\n\nRegards:\nPriya\n\n  > 3 bar is much.\n"
+        "> test failed once.\n>\n> Jonas wrote:\n> > We have used 82 %.\n> Yes.\n"
+        "\nRegards:\nPriya\n\n  > 3 bar is much.\n"
     )
     mail = f"From: a@example.com\nSubject: Start\n\n{body}"
     blocks = extract_in_process(mail.encode(), "a.eml").blocks[1:]

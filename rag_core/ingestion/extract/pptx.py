@@ -12,6 +12,7 @@ from rag_core.ingestion.extract.packages import open_package
 from rag_core.ingestion.extract.placed_blocks import BlockMaker
 
 _MAX_GROUP_DEPTH = 20  # of shapes in groups
+_SENTENCE_ENDS = (".", "!", "?")
 _BULLET_INDENT = "  "
 
 
@@ -66,7 +67,7 @@ def _read_slide(slide: Any, number: int, maker: BlockMaker) -> Iterator[Block]:
             if table := maker.make_table(_read_chart(shape.chart), f"{place}, chart {charts}"):
                 yield table
         elif shape.has_text_frame and (text := _read_text(shape.text_frame, _BULLET_INDENT)):
-            yield maker.make(text, place)
+            yield maker.make(_mark_points(text) if shape.is_placeholder else text, place)
     frame = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
     if frame is not None and (text := _read_text(frame, "")):
         yield maker.make(text, f"{place}, notes")
@@ -85,6 +86,18 @@ def _read_text(frame: Any, indent: str) -> str:
     """Return the paragraphs of a text, a line each; a deeper one is an item of a list, indented by its level."""
     lines = ((p.level, " ".join(clean_text(p.text).split())) for p in frame.paragraphs)
     return "\n".join(f"{indent * level}- {text}" if level and indent else text for level, text in lines if text)
+
+
+def _mark_points(text: str) -> str:
+    """Return the text of a slide's body with a mark before each of several points that are no sentences.
+
+    Without marks they would be read, and quoted, as one sentence.
+    """
+    lines = text.split("\n")
+    are_sentences = all(line.endswith(_SENTENCE_ENDS) for line in lines)
+    if len(lines) == 1 or are_sentences:
+        return text
+    return "\n".join(line if line.lstrip().startswith("- ") else f"- {line}" for line in lines)
 
 
 def _read_table(table: Any) -> Sequence[Sequence[str]]:

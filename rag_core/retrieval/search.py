@@ -52,8 +52,14 @@ async def search_index(
     if crowding:
         others = [Filter("document_id", "ne", id) for id in crowding]
         added = await _search_probes(probes, (*query.filters, *others), query, index)
-        rankings = [[*ranking, *more] for ranking, more in zip(rankings, added, strict=True)]
+        rankings = [_append_new_hits(ranking, more) for ranking, more in zip(rankings, added, strict=True)]
     return {probe.label: ranking for probe, ranking in zip(probes, rankings, strict=True)}
+
+
+def _append_new_hits(ranking: Ranking, more: Ranking) -> Ranking:
+    """Return a ranking followed by the further hits that it does not have: a hit that stood twice would count twice."""
+    ids = {hit.chunk.id for hit in ranking}
+    return [*ranking, *(hit for hit in more if hit.chunk.id not in ids)]
 
 
 async def _search_probes(

@@ -104,3 +104,14 @@ async def test_other_documents_follow_one_that_takes_most_of_what_is_reranked(gr
     numbers = {"top_k": 3, "overretrieve": 1, "candidates": 1, "rerank": graded}
     rankings = await search_index(label_variants(["gearbox"]), {}, query("", **numbers), index)
     assert [hit.chunk.document_id for hit in rankings["original"]] == found
+
+
+async def test_the_other_documents_of_a_crowded_ranking_stand_in_it_once() -> None:
+    """Twice, rank fusion counted them twice, and the best page of a long handbook came after all of them."""
+    crowd = [chunk(f"log{n}", f"Gearbox gearbox {n}", document="log") for n in range(4)]
+    others = [chunk(f"page{n}", f"Of the gearbox and of much more than that {n}.") for n in range(2)]
+    index = await filled(*crowd, *others)
+    numbers = {"top_k": 5, "overretrieve": 1, "candidates": 1, "rerank": 20}
+    (ranking,) = (await search_index(label_variants(["gearbox"]), {}, query("", **numbers), index)).values()
+    ids = [hit.chunk.id for hit in ranking]
+    assert sorted(ids) == ["log0", "log1", "log2", "log3", "page0", "page1"]

@@ -27,7 +27,7 @@ from rag_core.core.index import Index
 from rag_core.core.model import Chunk, Citation, Claim, Evidence, QueryVariant, Ranking, Scope, SearchType, Verdict
 from rag_core.core.ports import Probe, Reranker
 from rag_core.retrieval.search import VectorsByLabel
-from rag_core.text.layout import remove_marks
+from rag_core.text.layout import remove_clause_number, remove_marks
 from rag_core.text.stop_words import KEY_PHRASE_STOP_WORDS
 from rag_core.text.terms import extract_terms
 
@@ -337,13 +337,14 @@ def _read_alone(statement: Statement) -> str:
 def _generate_claim_passages(evidence: Evidence, claim_terms: frozenset[str]) -> Iterator[ClaimPassage]:
     """Yield each part of the evidence, then each two consecutive ones of which the second is a sentence.
 
-    A list item is read with its lead-in; one that is a whole sentence, and a row of a table, by itself as well. A row
-    is also read by the columns alone that the claim names.
+    A list item is read with its lead-in; one that is a whole sentence, and a row of a table, by itself as well, and a
+    clause without its number. A row is also read by the columns alone that the claim names.
     """
     statements = _read_evidence(evidence)
     for statement in statements:
         alone = {statement.words} if statement.part.kind == "row" or not is_fragment(statement.words) else set()
-        for text in sorted({_read_alone(statement)} | alone):
+        whole = _read_alone(statement)
+        for text in sorted({whole, remove_clause_number(whole)} | alone):
             yield _build_claim_passage(evidence, statement, statement, text, claim_terms)
     for row, text in select_columns(statements, claim_terms):
         yield _build_claim_passage(evidence, row, row, text, claim_terms)

@@ -32,9 +32,10 @@ _CITATION = (  # "[1]", "[e1, e2]", "[^3]", "(e1)", "【4:0†source】", "[Sour
 _CITATION_MARK = re.compile(rf"[ \t]?(?:{_CITATION})")
 _CITATION_MARKS = re.compile(rf"(?:[ \t]?(?:{_CITATION})){{0,20}}")
 _LEADING_MARK = re.compile(
-    r"[ \t]{0,20}(?:(?:>|#{1,6}(?=[ \t])|[-*+•▪◦●‣](?=[ \t])|\d{1,3}[.)](?=[ \t])|\(?[a-z]\)(?=[ \t])|\[[ xX]\])"
-    r"[ \t]{1,20}){1,4}"
+    r"[ \t]{0,20}(?:(?:>|#{1,6}(?=[ \t])|[-*+•▪◦●‣](?=[ \t])|\d{1,3}[.)](?=[ \t])"
+    r"|\(?[a-z]\)(?=[ \t])|\([ivxlc]{2,6}\)(?=[ \t])|\[[ xX]\])[ \t]{1,20}){1,4}"
 )
+_CLAUSE_NUMBER = re.compile(r"\d{1,3}(?:\.\d{1,3}){1,5}\.?[ \t]{1,20}(?=[^\W\d_])")
 _LINK = re.compile(r"!?\[([^\[\]\n]{1,120})\]\([^()\s]{0,200}\)")
 _LINE_BREAK = re.compile(r"<br[ \t]?/?>", re.IGNORECASE)
 _EMPHASIS = re.compile(r"\*\*|__(?=\S)|(?<=\S)__|~~|`|(?<![\w*])[*_](?=[^\s*_])|(?<=[^\s*_])[*_](?![\w*])")
@@ -83,6 +84,12 @@ def remove_marks(text: str) -> str:
         return " ".join(text.split())
     text = _LINK.sub(r"\1", _CITATION_MARK.sub("", text))
     return " ".join(_EMPHASIS.sub("", _LINE_BREAK.sub(" ", text)).replace("\\|", "|").split())
+
+
+def remove_clause_number(words: str) -> str:
+    """Return words without the number of a clause before them, as "4.2"; it may as well be a figure: "4.2 million"."""
+    number = _CLAUSE_NUMBER.match(words)
+    return words[number.end() :] if number else words
 
 
 def split_cells(row: str) -> list[str]:

@@ -48,6 +48,34 @@ def test_each_sentence_is_a_claim_with_its_place_in_the_text() -> None:
     assert split_into_claims(" \n ") == []
 
 
+CLAUSES = """4.1 Prices are fixed until December.
+
+4.2 Invoices are payable within 30 days.
+
+(iv) Risk passes on unloading.
+"""
+
+
+@pytest.mark.parametrize(
+    ("claim", "quote"),
+    [
+        ("Invoices are payable within 30 days.", "4.2 Invoices are payable within 30 days."),
+        ("Risk passes on unloading.", "(iv) Risk passes on unloading."),
+    ],
+)
+async def test_a_claim_without_the_number_of_a_clause_cites_that_clause_alone(claim: str, quote: str) -> None:
+    """It was verified by two clauses together, of which the first may leave out a number."""
+    made = await judged(claim, CLAUSES)
+    assert (made.verdict, [citation.quote for citation in made.citations]) == ("verified", [quote])
+
+
+async def test_a_figure_at_the_beginning_of_a_sentence_is_no_number_of_a_clause() -> None:
+    content = "4.2 million people use the pump.\n"
+    assert (await judged("4.2 million people use the pump.", content)).verdict == "verified"
+    assert (await judged("5.2 million people use the pump.", content)).verdict != "verified"
+    assert (await judged("5.2 Invoices are payable within 30 days.", CLAUSES)).verdict != "verified"
+
+
 @pytest.mark.parametrize("words", ["It must not run dry.", "BP-4471 runs at 30 bar since March 2024. It must"])
 def test_a_quote_is_verified_by_its_words_wherever_the_lines_of_the_passage_end(words: str) -> None:
     """Issue 14: quotes that the ranker found little relevant were unsupported, and their answer was refused."""

@@ -149,7 +149,7 @@ def _judge_by_record(words: Sequence[NormalizedWord], forms: Sequence[str], reco
     if record.name and not named:
         return
     headed = {n: places for n, field in enumerate(record.fields) if (places := _find_head(forms, field, named))}
-    measured = [n for n, field in enumerate(record.fields) if _is_measured(words, field)]
+    measured = _select_stated([n for n, field in enumerate(record.fields) if _is_measured(words, field)], record, forms)
     if len(measured) == 1 and measured[0] not in headed:
         headed[measured[0]] = frozenset(n for n, word in enumerate(words) if word.form in MEASURING_VERBS)
     longest = [n for n, places in headed.items() if not any(places < other for other in headed.values())]
@@ -198,6 +198,13 @@ def _is_measured(words: Sequence[NormalizedWord], field: RecordField) -> bool:
     """Return whether a verb of the claim asks for what the head measures: "costs" for a price."""
     verbs = [word.form for word in words if word.form in MEASURING_VERBS]
     return any(is_measured_by(field.head, MEASURING_VERBS[verb]) for verb in verbs)
+
+
+def _select_stated(measured: Sequence[int], record: Record, forms: Sequence[str]) -> Sequence[int]:
+    """Return of several fields that a verb asks for those of which the claim has all other words: year and currency."""
+    if len(measured) < 2:
+        return measured
+    return [n for n in measured if sum(form not in forms for form in _read_form(record.fields[n].head)) == 1]
 
 
 def _judge_by_field(words: Sequence[NormalizedWord], named: Set[int], record: Record, n: int) -> FieldJudgement | None:

@@ -15,7 +15,8 @@ NP-320,Pump NP-320,2650,0,17,28,6
 LOG = "Time;Sensor;Level cm\n2026-01-05 06:00;L-1;40\n2026-01-05 07:00;L-1;44\n2026-01-05 06:00;L-2;12\n"
 SETTINGS = "# Settings\n\nretry_limit: 6\nidle_timeout_s: 45\nlisten_port = 8443\n"
 PLANS = "Visits by plan:\n\n| Plan | Network | Copay |\n|---|---|---|\n| Plus | in | $75 |\n| Plus | out | none |\n"
-FILES = {"articles.csv": ARTICLES, "log.csv": LOG, "settings.md": SETTINGS, "plans.md": PLANS}
+PRICES = "Model,Price 2025 GBP,Price 2025 EUR,Price 2026 GBP,Price 2026 EUR\nNV-5,260,310,279,325\nNV-9,28,33,29,34\n"
+FILES = {"prices.csv": PRICES, "articles.csv": ARTICLES, "log.csv": LOG, "settings.md": SETTINGS, "plans.md": PLANS}
 
 
 async def judge(claim: str, name: str) -> ClaimReply:
@@ -32,6 +33,7 @@ async def judge(claim: str, name: str) -> ClaimReply:
         ("articles.csv", "The pump NP-320 weighs 17 kg."),
         ("articles.csv", "The lead time of the NP-310 is 21 days."),
         ("log.csv", "At 2026-01-05 07:00 sensor L-1 measured a level of 44 cm."),
+        ("prices.csv", "The NV-5 costs 325 EUR in 2026."),
         ("settings.md", "The idle timeout is 45 s."),
         ("settings.md", "The listen port is 8443."),
     ],
@@ -47,6 +49,7 @@ async def test_the_value_of_the_named_field_supports_a_claim(name: str, claim: s
         ("articles.csv", "The NP-310 costs 2250 EUR.", "Price EUR: 2150"),
         ("articles.csv", "The NP-310 costs 2650 EUR.", "Price EUR: 2150"),
         ("articles.csv", "The offset of the NP-310 is 4.", "Offset: -4"),
+        ("prices.csv", "The NV-5 costs 310 EUR in 2026.", "Price 2026 EUR: 325"),
         ("settings.md", "The retry limit is 45.", "retry_limit: 6"),
     ],
 )

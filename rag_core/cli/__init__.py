@@ -1,5 +1,6 @@
 """The `rag` command line: the service of the HTTP API in this process, with the same settings."""
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -19,6 +20,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0: done; 1: done in part; 2: refused, with the reason in one line on stderr, with --json as the error object of the
     HTTP API; 3: stopped at the budget.
     """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a Windows console or a file in its code page has no "✓"
     chosen = build_parser().parse_args(arguments)
     for sentence in list_misnamed_settings():
         print(f"Note: {sentence}", file=sys.stderr)

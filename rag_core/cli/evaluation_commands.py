@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from rag_core.cli.json_output import format_json
 from rag_core.cli.opened_service import run_with_rag
 from rag_core.core import settings
 from rag_core.core.kit import Kit
@@ -116,7 +117,7 @@ async def run_eval_ratings_command(arguments: Namespace, rag: "RAG", run: Run) -
     """Print the rated answers as JSON Lines, newest first, and on standard error how many there are."""
     rated = await rag.rated_answers(scope=arguments.workflow, run=run)
     for row in rated.rows:
-        print(json.dumps(row, ensure_ascii=False))
+        print(format_json(row))
     refusals = f"; {rated.left_out} rated refusals are left out" if rated.left_out else ""
     print(f"{len(rated.rows)} rated answers{refusals}", file=sys.stderr)
     return 0

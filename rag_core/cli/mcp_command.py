@@ -1,13 +1,13 @@
 """`rag mcp`: the documents as tools of a model, over standard input and output."""
 
 import asyncio
-import json
 import sys
 from argparse import Namespace
 from pathlib import Path
 
 from rag_core.cli.app_root import add_app_root_to_path
 from rag_core.cli.data_location import require_index
+from rag_core.cli.json_output import print_json
 from rag_core.cli.opened_service import load_command_settings
 from rag_core.core.errors import Misconfigured
 from rag_core.core.settings import list_given_settings
@@ -40,6 +40,6 @@ def _print_client_configuration(data_dir: Path | None, workflow_id: str) -> None
         "args": ["-m", "rag_core.cli", "mcp", *data, "--workflow", workflow_id],
         **({"env": dict(given)} if given else {}),
     }
-    print(json.dumps({"mcpServers": {"rag": server}}, indent=2, ensure_ascii=False))
+    print_json({"mcpServers": {"rag": server}})
     if secrets:
         print(f"Left out because they are secret: {', '.join(secrets)}. Add them to env yourself.", file=sys.stderr)

@@ -1,14 +1,13 @@
 """The commands that search, answer and cite; each imports its heavy modules itself."""
 
 import asyncio
-import json
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rag_core.cli.json_output import print_json, print_refusal
+from rag_core.cli.json_output import format_json, print_json, print_refusal
 from rag_core.cli.named_documents import find_document_id
 from rag_core.cli.opened_service import run_with_index
 from rag_core.core.errors import InvalidRequest, RagError
@@ -38,7 +37,7 @@ async def run_query_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
         top_k=arguments.top_k,
     )
     if arguments.json:
-        print(json.dumps(reply.to_json(), ensure_ascii=False, indent=2))
+        print(format_json(reply.to_json(), indent=2))
         return 0
     # a terminal has room for a sentence of each hit, also where the preset asks for no captions
     result = replace(reply.result, hits=add_lexical_captions(arguments.text, reply.result.hits))
@@ -61,7 +60,7 @@ async def run_ask_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
         run.listener = None
     opened_citation.save_last_citations(reply.answer, rag.settings.data_dir)
     if arguments.json:
-        print(json.dumps(reply.to_json(arguments.style), ensure_ascii=False, indent=2))
+        print(format_json(reply.to_json(arguments.style), indent=2))
         return 0
     shown.finish(reply.answer)
     terminal_output.print_answer_support(reply.answer, is_detailed=arguments.details)
@@ -94,7 +93,7 @@ async def run_chat_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
             continue
         opened_citation.save_last_citations(reply.answer, rag.settings.data_dir)
         if arguments.json:
-            print(json.dumps(reply.to_json(), ensure_ascii=False), flush=True)
+            print(format_json(reply.to_json()), flush=True)
         else:
             shown.finish(reply.answer)
             terminal_output.print_answer_support(reply.answer, is_detailed=arguments.details)

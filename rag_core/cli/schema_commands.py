@@ -1,6 +1,5 @@
 """The commands of `rag` about databases: indexing a schema, and linking a question to it."""
 
-import json
 import sys
 from argparse import Namespace
 from typing import TYPE_CHECKING
@@ -57,7 +56,7 @@ async def run_link_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
         run=run,
     )
     if arguments.json:
-        print(json.dumps(reply.to_json(), ensure_ascii=False, indent=2))
+        print_json(reply.to_json())
         return 0
     _print_links(reply)
     terminal_output.print_run(run)

@@ -1,7 +1,6 @@
 """The commands that serve, set up, audit and tell of a service; each imports its heavy modules itself."""
 
 import asyncio
-import json
 import socket
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
@@ -100,7 +99,7 @@ async def run_log_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
 
     entries = await rag.kit.query_log.list_latest(arguments.number)
     if arguments.json:
-        print(json.dumps(entries, ensure_ascii=False, indent=2))
+        print_json(entries)
         return 0
     terminal_output.print_query_log(entries[::-1])
     return 0

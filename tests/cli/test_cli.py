@@ -3,6 +3,7 @@
 import asyncio
 import io
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -268,6 +269,18 @@ def test_ask_answers_and_shows_which_words_bear_it_out(
     assert str(notes) in sources
     assert "“P0715 is the input speed sensor." in sources
     assert "Confidence " in sources
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_an_answer_is_printed_where_the_terminal_does_not_know_its_signs(here: list[str], options: list[str]) -> None:
+    """A console or file in the code page of Windows has no "✓": the answer was cut off there by a traceback."""
+    command = [sys.executable, "-m", "rag_core.cli", "ask", "What does P0700 mean — “exactly”?", *here, *options]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    printed = subprocess.run(command, capture_output=True, env=environment, check=True).stdout.decode("ascii")
+    if options:
+        assert json.loads(printed)["question"] == "What does P0700 mean — “exactly”?"
+    else:
+        assert "\\u2713 verified" in printed
 
 
 def test_an_address_is_shown_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

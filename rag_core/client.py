@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 from rag_core.agent import RAGRetrievalAgent
@@ -11,6 +12,7 @@ from rag_core.core import errors, settings
 from rag_core.core.errors import RagError, Unavailable
 from rag_core.core.kit import Kit
 from rag_core.core.model import Filter
+from rag_core.core.setting_readers import LOOPBACK_HOSTS
 from rag_core.core.settings import Settings
 from rag_core.rag import RAG
 
@@ -158,10 +160,11 @@ async def _post_to_function(configured: Settings, function: str, body: Mapping[s
 
     headers = {"x-functions-key": configured.functions_key} if configured.functions_key else {}
     timeout = httpx2.Timeout(configured.request_timeout_s, connect=CONNECT_TIMEOUT_S)
+    is_local = urlsplit(configured.functions_url).hostname in LOOPBACK_HOSTS  # where no proxy of HTTP_PROXY gets
     try:
         async with (
             asyncio.timeout(configured.request_timeout_s),  # httpx2's own is for each read: a slow drip outlasts it
-            httpx2.AsyncClient(timeout=timeout, headers=headers) as client,
+            httpx2.AsyncClient(timeout=timeout, headers=headers, trust_env=not is_local) as client,
         ):
             response = await client.post(f"{configured.functions_url}/api/{function}", json=body)
     except (httpx2.HTTPError, TimeoutError) as error:

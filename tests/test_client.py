@@ -22,6 +22,7 @@ from rag_core.core.kit import Kit
 from rag_core.core.model import Filter
 from rag_core.core.settings import Settings
 from rag_core.rag import RAG
+from rag_core.retrievers.passages import find_passages
 from rag_core.schema.ingest import DatabaseSource
 from tests.fakes import chunk, filled, kit
 from tests.faults.server import Fault, black_hole, failing, reply, reset
@@ -131,6 +132,26 @@ async def test_nobody_there_is_stood_in_for(parts: Kit) -> None:
         query="P0700", workflow_id="garage", top_k=5, chosen=deployed("http://127.0.0.1:9"), kit=parts
     )
     assert found["served_by"] == "local"
+
+
+async def test_a_function_on_this_machine_is_asked_past_the_proxy(
+    function: str, parts: Kit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An office's proxy does not get to 127.0.0.1: the local index answered in place of the function."""
+    for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    found = await consult_rag(query="P0700", workflow_id="garage", chosen=deployed(function), kit=parts)
+    assert found["served_by"] == "function"
+
+
+async def test_a_retriever_raises_where_the_function_does_not_answer(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It gave no passages of the empty index of this machine, as if there were none to be found."""
+    monkeypatch.setenv("RAG_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("RAG_FUNCTIONS_URL", "http://127.0.0.1:9")
+    with pytest.raises(Unavailable, match="RAG_FUNCTIONS_URL"):
+        await find_passages("P0700", "garage", {"top_k": 3, "pipeline": "standard"})
 
 
 async def test_a_refusal_is_an_answer(function: str, parts: Kit) -> None:

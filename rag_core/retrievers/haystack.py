@@ -10,7 +10,7 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError(message, name=error.name) from error
 
 from rag_core.background_loop import wait_for_result
-from rag_core.client import consult_rag
+from rag_core.retrievers.passages import find_passages
 
 
 @component
@@ -31,8 +31,8 @@ class RagRetriever:
     @component.output_types(documents=list[Document])  # type: ignore[untyped-decorator]
     async def run_async(self, query: str) -> dict[str, list[Document]]:
         """Return the passages that bear on a query, best first."""
-        reply = await consult_rag(query=query, workflow_id=self.workflow_id, **self.options)
-        return {"documents": [_make_document(passage) for passage in reply["documents"]]}
+        passages = await find_passages(query, self.workflow_id, self.options)
+        return {"documents": list(map(_make_document, passages))}
 
 
 def _make_document(passage: Mapping[str, Any]) -> Document:

@@ -13,7 +13,7 @@ except ModuleNotFoundError as error:
 from pydantic import Field
 
 from rag_core.background_loop import wait_for_result
-from rag_core.client import consult_rag
+from rag_core.retrievers.passages import find_passages
 
 
 class RagRetriever(BaseRetriever):  # type: ignore[misc]
@@ -34,8 +34,7 @@ class RagRetriever(BaseRetriever):  # type: ignore[misc]
         return await self._find_documents(query)
 
     async def _find_documents(self, query: str) -> list[Document]:
-        reply = await consult_rag(query=query, workflow_id=self.workflow_id, **self.options)
-        return [_make_document(passage) for passage in reply["documents"]]
+        return list(map(_make_document, await find_passages(query, self.workflow_id, self.options)))
 
 
 def _make_document(passage: Mapping[str, Any]) -> Document:

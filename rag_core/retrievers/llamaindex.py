@@ -11,7 +11,7 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError(message, name=error.name) from error
 
 from rag_core.background_loop import wait_for_result
-from rag_core.client import consult_rag
+from rag_core.retrievers.passages import find_passages
 
 
 class RagRetriever(BaseRetriever):  # type: ignore[misc]
@@ -28,8 +28,8 @@ class RagRetriever(BaseRetriever):  # type: ignore[misc]
         return wait_for_result(self._aretrieve(query_bundle))
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        reply = await consult_rag(query=query_bundle.query_str, workflow_id=self._workflow_id, **self._options)
-        return [_make_node(passage) for passage in reply["documents"]]
+        passages = await find_passages(query_bundle.query_str, self._workflow_id, self._options)
+        return list(map(_make_node, passages))
 
 
 def _make_node(passage: Mapping[str, Any]) -> NodeWithScore:

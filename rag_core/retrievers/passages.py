@@ -6,7 +6,7 @@ from typing import Any
 from rag_core.client import consult_rag
 from rag_core.core.errors import Unavailable
 
-UNAVAILABLE_CODE = "function_unavailable"
+STOOD_IN_FOR = "function_unavailable"
 
 
 async def find_passages(query: str, workflow_id: str, options: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
@@ -19,7 +19,7 @@ async def find_passages(query: str, workflow_id: str, options: Mapping[str, Any]
     """
     reply = await consult_rag(query=query, workflow_id=workflow_id, **options)
     for failure in reply["degraded"]:
-        if failure["code"] == UNAVAILABLE_CODE:
-            raise Unavailable(f"{failure['reason']} (RAG_FUNCTIONS_URL)", code=UNAVAILABLE_CODE)
+        if failure["code"] == STOOD_IN_FOR:
+            raise Unavailable(f"{failure['reason']} (RAG_FUNCTIONS_URL)")
     passages: Sequence[Mapping[str, Any]] = reply["documents"]
     return passages

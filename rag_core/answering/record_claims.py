@@ -214,7 +214,7 @@ def _judge_by_field(words: Sequence[NormalizedWord], named: Set[int], record: Re
     own = _read_form(field.value)
     about = frozenset(_read_form(f"{record.about} {record.name_head}")) - frozenset(own) - _LIMITING
     left = [word for at, word in enumerate(words) if at not in named and _name_unit(word) not in dropped | about]
-    said, stated = _read_value([*map(_name_unit, left)]), _read_value([form for form in own if form not in dropped])
+    said, stated = _read_value([*map(_name_unit, left)]), _read_value(own, dropped)
     if not left or not (stated.figures or stated.others):
         return None
     if said == stated:
@@ -223,13 +223,14 @@ def _judge_by_field(words: Sequence[NormalizedWord], named: Set[int], record: Re
     kind = _find_conflict_kind(said, stated, record, n, dropped)
     if kind:
         return FieldJudgement("contradicted", record, field, FactConflict(kind, claimed, instead))
-    others = (_read_value([f for f in _read_form(other.value) if f not in dropped]) for other in record.fields)
-    if said in others or _read_value([form for form in map(_name_unit, left) if form not in _LIMITING]) == stated:
+    others = (_read_value(_read_form(other.value), dropped) for other in record.fields)
+    if said in others or _read_value([*map(_name_unit, left)], _LIMITING) == stated:
         return FieldJudgement("unclear", record, field, FactConflict("name", claimed, instead))
     return None
 
 
-def _read_value(forms: Sequence[str]) -> _Value:
+def _read_value(forms: Sequence[str], dropped: Set[str] = frozenset()) -> _Value:
+    forms = [form for form in forms if form not in dropped]
     figures = tuple(form for form in forms if any(map(str.isdigit, form)))
     units = sorted(get_unit(form) for form in forms if get_unit(form))
     others = sorted(form for form in forms if form not in figures and not get_unit(form))
@@ -249,5 +250,5 @@ def _find_conflict_kind(
     if said.figures or stated.figures or said.units or stated.units:
         return ""
     peers = record.peers[n] if record.peers else ()
-    known = {_read_value([f for f in _read_form(peer) if f not in dropped]) for peer in peers}
+    known = {_read_value(_read_form(peer), dropped) for peer in peers}
     return "name" if said in known else ""

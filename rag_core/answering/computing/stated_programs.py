@@ -5,16 +5,18 @@ from decimal import Decimal
 
 from rag_core.answering.computing.operations import CitedCell, Computation, Resolved
 from rag_core.answering.computing.stated_results import (
+    describe_extreme,
     find_scale,
     format_figure,
     join_listed,
+    list_best,
     list_cells,
     list_labels,
     name_cell,
+    note_missing,
 )
 from rag_core.text.cell_values import DATE, TIME, YEARLESS_DATE
 
-MAX_NAMED_MISSING = 5
 _MINUTES_PER_HOUR = 60
 
 
@@ -27,13 +29,13 @@ def state_program(resolved: Resolved) -> str:
         case "count":
             return _state_count(resolved, condition)
         case "lookup":
-            return _state_lookup(cells, condition, scale) + _note_missing(resolved, "Empty")
+            return _state_lookup(cells, condition, scale) + note_missing(resolved, "Empty")
         case "sum" | "average":
             total = _format_value(computation.result, cells, scale)
             operation = f"{computation.kind.capitalize()} of {cells[0].column}{condition}"
-            return f"{total}. {operation}: {list_cells(cells)}." + _note_missing(resolved, "Without a figure")
+            return f"{total}. {operation}: {list_cells(cells)}." + note_missing(resolved)
         case "extreme":
-            return _state_extreme(resolved, condition, scale) + _note_missing(resolved, "Without a figure")
+            return _state_extreme(resolved, condition, scale) + note_missing(resolved)
     return _state_sides(computation, resolved.sides, scale)
 
 
@@ -55,15 +57,12 @@ def _state_lookup(cells: Sequence[CitedCell], condition: str, scale: str) -> str
 
 
 def _state_extreme(resolved: Resolved, condition: str, scale: str) -> str:
-    computation = resolved.computation
-    best = [cell for cell in computation.cells if cell.value == computation.result]
+    best = list_best(resolved.computation)
     names = list(dict.fromkeys(cell.text for cell in resolved.given or best))
     labels = " and ".join(dict.fromkeys(cell.row.label for cell in best))
     is_named = labels in (" and ".join(names), best[0].text)
     of = best[0].text if is_named else f"{labels}, {best[0].text}"
-    word = "Highest" if computation.is_highest else "Lowest"
-    operation = f"{word} {best[0].column} of {len(computation.cells)} rows{condition}"
-    return f"{' and '.join(names)}: {of}{scale}. {operation}."
+    return f"{' and '.join(names)}: {of}{scale}. {describe_extreme(resolved.computation, condition)}."
 
 
 def _state_sides(computation: Computation, sides: tuple[str, str], scale: str) -> str:
@@ -107,9 +106,3 @@ def _format_value(value: Decimal, cells: Sequence[CitedCell], scale: str, *, is_
         hours, minutes = divmod(round(value), _MINUTES_PER_HOUR)
         return f"{hours}:{minutes:02} h" + (f", {value} minutes" if is_between else "")
     return format_figure(value, cells, scale)
-
-
-def _note_missing(resolved: Resolved, what: str) -> str:
-    missing = resolved.without_figure
-    more = f" and {len(missing) - MAX_NAMED_MISSING} more" if len(missing) > MAX_NAMED_MISSING else ""
-    return f" {what}: {', '.join(missing[:MAX_NAMED_MISSING])}{more}." if missing else ""

@@ -10,6 +10,7 @@ from rag_core.answering.computing.questions import AskedOperation
 from rag_core.answering.computing.stored_tables import StoredTable
 
 MAX_LISTED_CELLS = 40  # named in the answer; more are counted
+MAX_NAMED_MISSING = 5
 _SCALE = re.compile(r"\bin (thousands|millions|billions)\b|(?<![\w,.])([$€£¥][’']?000s?|[$€£¥]m)\b", re.IGNORECASE)
 
 
@@ -34,18 +35,15 @@ def state_result(resolved: Resolved, asked: AskedOperation) -> str:
         total = format_figure(computation.result, cells, scale)
         return f"{total}. {computation.kind.capitalize()} of {cells[0].column}{condition}: {list_cells(cells)}."
     if computation.kind == "extreme":
-        return _state_extreme(computation, scale, condition, resolved.without_figure)
+        return _state_extreme(resolved, scale, condition)
     return _state_pair(asked, computation, scale)
 
 
-def _state_extreme(computation: Computation, scale: str, condition: str, missing: Sequence[str]) -> str:
-    best = [cell for cell in computation.cells if cell.value == computation.result]
+def _state_extreme(resolved: Resolved, scale: str, condition: str) -> str:
+    best = list_best(resolved.computation)
     names = " and ".join(cell.row.label for cell in best)
-    word = "Highest" if computation.is_highest else "Lowest"
-    note = f" Without a figure: {', '.join(missing[:5])}." if missing else ""
     figure = f"{best[0].text}{scale}"
-    count = len(computation.cells)
-    return f"{names}: {figure}. {word} {best[0].column} of {count} rows{condition}.{note}"
+    return f"{names}: {figure}. {describe_extreme(resolved.computation, condition)}.{note_missing(resolved)}"
 
 
 def _state_pair(asked: AskedOperation, computation: Computation, scale: str) -> str:
@@ -77,6 +75,24 @@ def _state_pair(asked: AskedOperation, computation: Computation, scale: str) -> 
     if " or " in asked.text:
         return f"{name_cell(larger, computation.cells)}. Compared: {both}."
     return f"{'Yes' if larger is first else 'No'}. Compared: {both}."
+
+
+def list_best(computation: Computation) -> list[CitedCell]:
+    """Return the cells that an extreme is of: several where they are equal."""
+    return [cell for cell in computation.cells if cell.value == computation.result]
+
+
+def describe_extreme(computation: Computation, condition: str) -> str:
+    """Return of which cells an extreme is: "Highest Height of 4 rows"."""
+    word = "Highest" if computation.is_highest else "Lowest"
+    return f"{word} {list_best(computation)[0].column} of {len(computation.cells)} rows{condition}"
+
+
+def note_missing(resolved: Resolved, what: str = "Without a figure") -> str:
+    """Return which rows have no figure, "" for none: the first MAX_NAMED_MISSING, and how many more there are."""
+    missing = resolved.without_figure
+    more = f" and {len(missing) - MAX_NAMED_MISSING} more" if len(missing) > MAX_NAMED_MISSING else ""
+    return f" {what}: {', '.join(missing[:MAX_NAMED_MISSING])}{more}." if missing else ""
 
 
 def name_cell(cell: CitedCell, cells: Sequence[CitedCell]) -> str:

@@ -68,3 +68,10 @@ async def test_a_count_that_the_text_above_a_table_states_is_quoted_and_its_rows
     assert (status, "eight hydraulic pins" in text) == ("answered", True), text
     status, text = await ask("How many items of the car deck fail?", SURVEY, "survey.md")
     assert (status, text[:2]) == ("answered", "2."), text
+
+
+async def test_rows_without_a_figure_that_are_not_named_are_counted() -> None:
+    priced = "".join(f"AB-{n},{n}\n" for n in range(10, 30))
+    unpriced = "".join(f"CD-{n},unknown\n" for n in range(10, 17))
+    _, text = await ask("Which article has the highest price?", f"Article,Price EUR\n{priced}{unpriced}")
+    assert text.endswith("Without a figure: CD-10, CD-11, CD-12, CD-13, CD-14 and 2 more.")

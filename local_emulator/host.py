@@ -192,10 +192,10 @@ class Host:
         try:
             while part is not None:
                 yield part
-                part = None if self._is_closing else asyncio.run_coroutine_threadsafe(get_next(), self._loop).result()
+                part = None if self._is_closing else self._submit(get_next()).result()
         except GeneratorExit:
-            if not self._is_closing:
-                asyncio.run_coroutine_threadsafe(end(), self._loop).result()
+            with suppress(CancelledError):  # closing ends it, too
+                self._submit(end()).result()
             raise
 
 

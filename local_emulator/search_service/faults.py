@@ -21,7 +21,6 @@ MESSAGES: Mapping[int, str] = {
     429: "Too many requests. Retry later.",
     503: "The service is under heavy load. Retry later.",
 }
-ACTION_MESSAGE = "Service temporarily unavailable. Try again later."
 
 
 @dataclass(slots=True)

@@ -5,9 +5,7 @@ from itertools import zip_longest
 from typing import Any
 
 from rag_core.answering.citation_styles import (
-    CitationStyle,
     format_place,
-    insert_citation_marks,
     list_numbered_citations,
     number_citations,
     to_printable_line,
@@ -208,12 +206,6 @@ def print_document_summary(summary: Summary) -> None:
     print(f"\n{wrap_for_terminal(summary.text)}\n\nSummary: {summary.origin}")
     if summary.entities:
         print("Entities: " + ", ".join(f"{entity.value} ({entity.type})" for entity in summary.entities[:20]))
-
-
-def print_answer(answer: Answer, style: CitationStyle) -> None:
-    """Print an answer with its sources and confidence, or, when it is unknown, the nearest passages."""
-    print(wrap_for_terminal(insert_citation_marks(answer, style)))
-    print_answer_support(answer)
 
 
 def print_answer_support(answer: Answer, *, is_detailed: bool = False) -> None:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -92,10 +92,3 @@ def describe_retirement(name: str, provider: str, today: date) -> str | None:
     verb = "retires" if days >= 0 else "is retired"
     advice = "deploy another model and name it in the settings (docs/reference/azure-deployment.md)"
     return f"{model.name} {model.version} {verb} {when} {model.retires[provider]}: calls fail from then on; {advice}"
-
-
-def list_retiring_defaults(today: date) -> Iterator[str]:
-    """Yield a sentence for each model that a deployment gets unless told otherwise and that must be replaced by now."""
-    for model in (DEFAULT_CHAT_MODEL, DEFAULT_EMBEDDING_MODEL):
-        if said := describe_retirement(model.name, "azure", today):
-            yield said

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rag_core.core.model import Vector
-from rag_core.core.ports import LLM, Completion, Embedder, Prompt
+from rag_core.core.ports import LLM, Completion, Embedder, Prompt, Reranker, RerankingLLM
 from rag_core.core.presets import Query
 from rag_core.core.run import Run
 from rag_core.providers.prices import calculate_cost_usd
@@ -54,7 +54,7 @@ class ModelUsage:
 class CountingLLM:
     """A chat model that counts the tokens which a hosted model would read and write.
 
-    Local techniques generate no HyDE answer: where one is requested, IMAGINED_TOKENS are counted as output and as
+    Local techniques generate no HyDE answer: where one is requested, HYDE_ANSWER_TOKENS are counted as output and as
     embedded, because the answer would be used in the search.
     """
 
@@ -64,6 +64,12 @@ class CountingLLM:
     @property
     def name(self) -> str:
         return self.inner.name
+
+    def replace_reranker(self, reranker: Reranker) -> "CountingLLM":
+        """Return this with a local technique that ranks by another reranker; a chat model has none."""
+        if not isinstance(self.inner, RerankingLLM):
+            return self
+        return CountingLLM(self.inner.replace_reranker(reranker), self.usage)
 
     async def complete(self, prompt: Prompt) -> Completion:
         completion = await self.inner.complete(prompt)

@@ -44,17 +44,9 @@ def manual(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def modelled(folder: Path, **stub: Any) -> Iterator[str]:
     """The app with a chat model of this style."""
     model = ModelService(local.embedder(), ChatStub(hosted.text(), **stub), keys={"key"})
-    with serve_wsgi(model) as models:
-        settings = Settings(
-            data_dir=folder,
-            llm_provider="openai",
-            openai_api_key="key",
-            openai_base_url=f"{models}/v1",
-            embedding_dimensions=hosted.DIMENSIONS,
-        )
-        with run_service(settings) as url:
-            index(url, MANUAL)
-            yield url
+    with serve_wsgi(model) as models, run_service(hosted.configure(folder, models)) as url:
+        index(url, MANUAL)
+        yield url
 
 
 def ask(page: Page, question: str = QUESTION) -> Locator:

@@ -385,17 +385,9 @@ def test_what_goes_wrong_in_a_page_is_seen(chromium: Browser, site: str) -> None
 def modelled(tmp_path: Path) -> Iterator[str]:
     """The app with its cross-encoder and a chat model whose first reply is an expansion, and whose second an answer."""
     replies = (PASTED, "The encoding of words and their meaning is known as semantic encoding. [e1]")
-    with hosted.running(*replies) as models:
-        settings = Settings(
-            data_dir=tmp_path,
-            llm_provider="openai",
-            openai_api_key="key",
-            openai_base_url=f"{models}/v1",
-            embedding_dimensions=hosted.DIMENSIONS,
-        )
-        with run_service(settings) as url:
-            index(url, "how-memory-functions.md")
-            yield url
+    with hosted.running(*replies) as models, run_service(hosted.configure(tmp_path, models)) as url:
+        index(url, "how-memory-functions.md")
+        yield url
 
 
 def test_a_chat_model_expands_and_answers_and_its_cost_is_shown(open_page: Open, modelled: str) -> None:

@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -81,14 +81,8 @@ def serve_app(folder: Path, *, has_model: bool) -> Iterator[str]:
     pictures = {sha256(make_picture(*NOTICE)).hexdigest(): [list(NOTICE)]}
     model = ModelService(local.embedder(), ChatStub(hosted.text(), answering="paraphrases"), keys={"key"})
     with serve_wsgi(model) as models, serve_wsgi(DocumentService(keys={"key"}, picture_lines=pictures)) as layout:
-        settings = Settings(
-            data_dir=folder,
-            llm_provider="openai",
-            openai_api_key="key",
-            openai_base_url=f"{models}/v1",
-            embedding_dimensions=hosted.DIMENSIONS,
-            doc_intelligence_endpoint=layout,
-            doc_intelligence_key="key",
+        settings = replace(
+            hosted.configure(folder, models), doc_intelligence_endpoint=layout, doc_intelligence_key="key"
         )
         with run_service(settings, admin=True) as url:
             yield url

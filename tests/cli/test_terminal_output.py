@@ -75,8 +75,8 @@ async def test_an_answer_lists_its_sentences_that_are_not_verified_before_its_so
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     reply = await (await open_rag(FACT, UNCLEAR)).answer("How are keys kept?", scope=SCOPE, pipeline="standard")
-    terminal_output.print_answer(reply.answer, "numbers")
-    doubts, sources = read_printed(capsys).partition(" Not verified ")[2].split(" Sources ")
+    terminal_output.print_answer_support(reply.answer)
+    doubts, sources = read_printed(capsys).partition("Not verified ")[2].split(" Sources ")
     why = "Why: a passage is related, but may not say all of this (judged by chat model m)."
     assert doubts.startswith(f"~ partial: {UNCLEAR} {why} Nearest words: “{COPY}” — The manual")
     assert "~ partial · The manual" in sources
@@ -84,7 +84,7 @@ async def test_an_answer_lists_its_sentences_that_are_not_verified_before_its_so
 
 async def test_an_answer_whose_sentences_are_all_verified_lists_none(capsys: pytest.CaptureFixture[str]) -> None:
     reply = await (await open_rag(FACT)).answer("How are keys kept?", scope=SCOPE, pipeline="standard")
-    terminal_output.print_answer(reply.answer, "numbers")
+    terminal_output.print_answer_support(reply.answer)
     out = read_printed(capsys)
     assert ("Not verified" in out, "Why:" in out, "✓ verified" in out) == (False, False, True)
 

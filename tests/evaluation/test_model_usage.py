@@ -26,3 +26,12 @@ async def test_an_answer_that_is_to_be_imagined_is_counted_as_written_and_as_emb
 
 async def test_a_reply_that_imagines_is_counted_as_it_is() -> None:
     assert (await billed(True, ScriptedLLM(query_expansion="one two"))).output_tokens == 2
+
+
+async def test_what_a_local_technique_is_asked_with_another_reranker_is_counted_too() -> None:
+    bill, other = ModelUsage(), OverlapReranker()
+    counting = CountingLLM(LOCAL, bill).replace_reranker(other)
+    await counting.complete(prompts.build_grading_prompt("red valve", {"p1": "a red valve"}))
+    assert (len(other.calls), bill.chat_tasks) == (1, ["rerank"])
+    chat_model = CountingLLM(ScriptedLLM(), bill)
+    assert chat_model.replace_reranker(other) is chat_model

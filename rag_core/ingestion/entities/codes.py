@@ -11,7 +11,6 @@ from rag_core.ingestion.entities.spans import EntitySpan, place_match
 from rag_core.text.periods import is_period
 
 MIN_VALUES_OF_SHAPE = 2  # distinct codes that make a shape one of codes
-MAX_CODE_CHARS = 24
 
 # SAE J2012: system, 0 to 3, three hexadecimal digits; the failure type of UDS may follow
 _TROUBLE_CODE = re.compile(r"(?<![\w-])(?:[PBCU][0-3][0-9A-F]{3}|[pbcu][0-3][0-9]{3})(?:-[0-9A-F]{2})?(?![\w-])")

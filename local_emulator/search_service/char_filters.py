@@ -121,14 +121,14 @@ def _list_markup(text: str) -> Iterable[tuple[int, int, str]]:
         yield found.start(), done, "" if name in _INLINE or not name else "\n"
 
 
-def compile_java_pattern(settings: Json, default: str = r"\W+") -> re.Pattern[str]:
+def compile_java_pattern(settings: Json) -> re.Pattern[str]:
     """Compile a regular expression of Java, as far as Python reads it."""
     flags = re.NOFLAG
     for name in filter(None, str(settings.get("flags") or "").split("|")):
         if name not in FLAGS:
             raise make_unimplemented_refusal(f"the flag '{name}' of a regular expression")
         flags |= FLAGS[name]
-    pattern = str(settings.get("pattern") or default)
+    pattern = str(settings.get("pattern") or r"\W+")
     try:
         return re.compile(pattern, flags)
     except re.error as error:

@@ -46,7 +46,7 @@ class Selection:
         return [] if value is None and kind.startswith("Collection(") else value
 
 
-def parse_selection(text: str, schema: Schema, *, parameter: str = "$select") -> Selection:
+def parse_selection(text: str, schema: Schema) -> Selection:
     """Read `$select`. Raises a ServiceRefusal for a field that is not there or not to be shown."""
     paths = [path.strip() for path in text.split(",")] if text else []
     if not paths or "*" in paths:
@@ -55,8 +55,8 @@ def parse_selection(text: str, schema: Schema, *, parameter: str = "$select") ->
         if path not in schema.kinds:
             raise make_refusal(
                 f"Invalid expression: Could not find a property named '{path}' on type 'search.document'.",
-                parameter=parameter,
+                parameter="$select",
             )
         if path in schema.fields and not schema.fields[path].retrievable:
-            raise make_refusal(f"Invalid expression: '{path}' is not a retrievable field.", parameter=parameter)
+            raise make_refusal(f"Invalid expression: '{path}' is not a retrievable field.", parameter="$select")
     return Selection(schema, frozenset(paths))

@@ -83,7 +83,6 @@ class _Opening:
 class _Surroundings:
     """What stands above the next part: headings by level, lead-ins, the header of a table, the sentence before."""
 
-    quoted: bool
     question: str
     heading: str
     headings: list[tuple[int, str]] = field(default_factory=list)
@@ -113,14 +112,9 @@ def read_passage(text: str, heading: str) -> tuple[Statement, ...]:
     return tuple(relate_parts(split_into_parts(text), heading=heading))
 
 
-def relate_parts(
-    parts: Sequence[Part], *, question: str = "", heading: str = "", quoted: bool = False
-) -> list[Statement]:
-    """Read each part with those before it, and a "Yes." with the question that the parts answer, if any.
-
-    The first of `quoted` rows need not be the first of its table, and is a header only above a rule.
-    """
-    around = _Surroundings(quoted, question, "" if is_framing(heading) else heading)
+def relate_parts(parts: Sequence[Part], *, question: str = "", heading: str = "") -> list[Statement]:
+    """Read each part with those before it, and a "Yes." with the question that the parts answer, if any."""
+    around = _Surroundings(question, "" if is_framing(heading) else heading)
     words = [strip_framing(remove_marks(part.text)) for part in parts]
     neighbours = zip_longest(parts, words, parts[1:])
     return [
@@ -187,7 +181,7 @@ def _read_row(part: Part, after: Part | None, around: _Surroundings) -> Reading 
     cells = split_cells(part.text)
     is_in_grid = bool(around.header) and around.after_rule  # between two rules, as every row of some tables
     around.listed, around.after_rule = True, False
-    if not is_in_grid and is_header_row(cells, after, is_first=not (around.header or around.quoted)):
+    if not is_in_grid and is_header_row(cells, after, is_first=not around.header):
         rule = (after.text,) if after and is_header_rule(after) else ()
         around.header = cut_heads(cells)
         around.header_lines = (part.text, *rule)

@@ -59,7 +59,7 @@ async def summarize_document(
         text, origin = screen_text(document.summary, contents)[0], _STORED
     elif not write:
         run.warn("summary_not_written", "this document has no summary yet, and GET writes none: POST does")
-        text, origin = extract_summary(list(_take_passages(contents, MAX_SUMMARIZED_CHARS))), _EXTRACTIVE
+        text, origin = extract_summary(list(_take_passages(contents))), _EXTRACTIVE
     else:
         text, origin = await _write_summary(document, contents, scope, note_techniques(kit, run), run)
     entities = tuple(dict.fromkeys(entity for chunk in chunks for entity in chunk.entities))
@@ -69,7 +69,7 @@ async def summarize_document(
 async def _write_summary(
     document: Document, passages: Sequence[str], scope: Scope, kit: Kit, run: Run
 ) -> tuple[str, SummaryOrigin]:
-    summarized = list(_take_passages(passages, MAX_SUMMARIZED_CHARS))
+    summarized = list(_take_passages(passages))
     if len(summarized) < len(passages):
         run.warn("summary_of_beginning", f"made from the first {len(summarized)} of {len(passages)} chunks")
     summary = await run.attempt(
@@ -96,10 +96,10 @@ async def _save_summary(summary: str, document: Document, scope: Scope, store: C
         await store.save_summary(document.id, summary, scope)
 
 
-def _take_passages(passages: Sequence[str], max_chars: int) -> Iterator[str]:
-    """Return the first passages that have at most `max_chars` characters together."""
+def _take_passages(passages: Sequence[str]) -> Iterator[str]:
+    """Yield the first passages that have at most MAX_SUMMARIZED_CHARS characters together."""
     for passage, end in zip(passages, accumulate(map(len, passages)), strict=True):
-        if end <= max_chars:
+        if end <= MAX_SUMMARIZED_CHARS:
             yield passage
 
 

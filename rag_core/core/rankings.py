@@ -1,6 +1,6 @@
 """Pure operations on rankings: fusion by rank or by score, pooling, removal of duplicates."""
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -72,11 +72,11 @@ def pool_rankings(*rankings: Ranking) -> list[Hit]:
     return sort_by_score(_merge_rankings(rankings))
 
 
-def drop_duplicate_hits(ranking: Ranking, *, key: Callable[[Hit], str] = lambda hit: hit.chunk.content) -> list[Hit]:
-    """Return the first hit of each key; the default key is the text."""
+def drop_duplicate_hits(ranking: Ranking) -> list[Hit]:
+    """Return the first hit of each text."""
     first_hits: dict[str, Hit] = {}
     for hit in ranking:
-        first_hits.setdefault(key(hit), hit)
+        first_hits.setdefault(hit.chunk.content, hit)
     return list(first_hits.values())
 
 

@@ -19,9 +19,9 @@ GATE_MEASURE = "ndcg@10"
 GateScores = Mapping[str, Mapping[str, metrics.MeasureScores]]  # by set, then by search
 
 
-def score_gate_sets(cache_file: Path, *, sets_dir: Path = GATE_SETS_DIR) -> GateScores:
-    """Score every set by every search of WAYS."""
-    folders = sorted(folder for folder in sets_dir.iterdir() if folder.is_dir())
+def score_gate_sets(cache_file: Path) -> GateScores:
+    """Score every set by every search of GATE_PRESETS."""
+    folders = sorted(folder for folder in GATE_SETS_DIR.iterdir() if folder.is_dir())
     return {
         folder.name: _round_gate_scores(
             compare_presets(folder, GATE_PRESETS, next(iter(GATE_PRESETS)), cache_file=cache_file).rows

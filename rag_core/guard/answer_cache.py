@@ -38,14 +38,14 @@ async def load_cached(key: str, record_type: type[T], cache: Cache) -> T | None:
     return record
 
 
-async def save_cached(key: str, value: object, cache: Cache, *, ttl_s: float = ANSWER_TTL_S) -> None:
+async def save_cached(key: str, value: object, cache: Cache) -> None:
     """Cache a record of this package as JSON. The caller makes sure that it is not a degraded answer."""
     adapter, schema_hash = _get_type_adapter(type(value))
     try:
         data = adapter.dump_json(value)
     except ValueError:  # a lone surrogate cannot be encoded
         return
-    await cache.set(f"{schema_hash}:{key}", data, ttl_s=ttl_s)
+    await cache.set(f"{schema_hash}:{key}", data, ttl_s=ANSWER_TTL_S)
 
 
 def _get_type_adapter(record_type: Any) -> "tuple[TypeAdapter[Any], str]":

@@ -80,9 +80,9 @@ def parse_augmentation_prompt(prompt: str) -> Mapping[str, object] | None:
     return {"question": filled[: start.start()], "evidence": evidence}
 
 
-def list_missing_variables(template: str, needed: Sequence[str] = ("query", "contexts")) -> list[str]:
+def list_missing_variables(template: str) -> list[str]:
     """Return the variables that a template must have and lacks, in braces."""
-    return [f"{{{name}}}" for name in needed if f"{{{name}}}" not in template]
+    return [f"{{{name}}}" for name in ("query", "contexts") if f"{{{name}}}" not in template]
 
 
 def _split_template(template: str) -> tuple[str, str]:

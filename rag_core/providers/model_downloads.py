@@ -40,16 +40,14 @@ class DownloadableModel:
     files: tuple[DownloadableFile, ...]
 
 
-def _describe_model(
-    name: str, revision: str, model_path: str, *, sha256: str = "", licence: str = "Apache-2.0"
-) -> DownloadableModel:
+def _describe_model(name: str, revision: str, model_path: str, *, sha256: str = "") -> DownloadableModel:
     """Return a model of the hub's organisation "cross-encoder", with the files that all of them have."""
     tokenizer, config = (
         DownloadableFile("tokenizer.json", "tokenizer.json"),
         DownloadableFile("config.json", "config.json"),
     )
     files = (DownloadableFile(model_path, "model.onnx", sha256), tokenizer, config)
-    return DownloadableModel(name, f"https://huggingface.co/cross-encoder/{name}", revision, licence, files)
+    return DownloadableModel(name, f"https://huggingface.co/cross-encoder/{name}", revision, "Apache-2.0", files)
 
 
 # Hashes stand here only where the page of that commit shows them, which it does for files in large-file storage. The

@@ -185,11 +185,9 @@ def rank_contexts(contexts: Sequence[Mapping[str, Any]]) -> tuple[RankedPassage,
     )
 
 
-def compute_overlap(
-    before: Sequence[RankedPassage], after: Sequence[RankedPassage], depth: int = OVERLAP_DEPTH
-) -> float:
-    """Return the share of common hits among the first `depth`, relative to the longer ranking; 1 if both are empty."""
-    before_ids, after_ids = ({hit.chunk_id for hit in ranking[:depth]} for ranking in (before, after))
+def compute_overlap(before: Sequence[RankedPassage], after: Sequence[RankedPassage]) -> float:
+    """Return the share of common hits in the first OVERLAP_DEPTH, of the longer ranking; 1 if both are empty."""
+    before_ids, after_ids = ({hit.chunk_id for hit in ranking[:OVERLAP_DEPTH]} for ranking in (before, after))
     longest = max(len(before_ids), len(after_ids))
     return len(before_ids & after_ids) / longest if longest else 1.0
 

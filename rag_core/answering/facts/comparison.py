@@ -74,11 +74,9 @@ def compute_word_share(claim: str, passage: str) -> float:
     return found / max(1, len(claim_words))
 
 
-def find_contradictions(
-    claim: str, passage: str, *, context: str = "", min_share: float = MIN_WORD_SHARE
-) -> list[FactConflict]:
-    """Return the facts in which a passage certainly differs from a claim of whose words it has `min_share` or more."""
-    if compute_word_share(claim, passage) < min_share:
+def find_contradictions(claim: str, passage: str, *, context: str = "") -> list[FactConflict]:
+    """Return the facts in which a passage certainly differs from a claim, MIN_WORD_SHARE of whose words it has."""
+    if compute_word_share(claim, passage) < MIN_WORD_SHARE:
         return []
     return [conflict for conflict in find_fact_conflicts(claim, passage, context=context) if conflict.stated]
 

@@ -96,13 +96,13 @@ def note_hidden_text(text: str) -> tuple[str, ...]:
     return (f"hidden text was left out: {count:,} characters",) if count else ()
 
 
-def split_paragraphs(lines: Sequence[str], first_line: int = 1, page: int | None = None) -> Iterator[Block]:
-    """Yield the paragraphs between blank lines; `first_line` is the document's number of the first of `lines`."""
+def split_paragraphs(lines: Sequence[str]) -> Iterator[Block]:
+    """Yield the paragraphs between blank lines, with the numbers of their lines."""
     start = None
     for number, line in enumerate([*lines, ""]):
         if line.strip():
             start = number if start is None else start
         elif start is not None:
             text = "\n".join(lines[start:number])
-            yield Block(text, "paragraph", first_line + start, first_line + number - 1, page)
+            yield Block(text, "paragraph", start + 1, number)
             start = None

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from rag_core import prompts
+from rag_core.answering.overruling import UNCLEAR_SUPPORT, UNQUOTED_REASON
 from rag_core.core.concurrency import run_together
 from rag_core.core.model import Finding, Judgement
 from rag_core.core.ports import LLM, ClaimToJudge
@@ -18,12 +19,14 @@ from rag_core.prompts.completions import (
     make_invalid_completion_error,
     parse_number,
 )
+from rag_core.text.terms import WORD_PATTERN
 
 MAX_CLAIMS_PER_CALL = 16  # more of them, and small models lose count
 MAX_PASSAGE_CHARS_PER_CALL = 60_000  # about 15,000 tokens; the passages of one claim are never split
 MAX_CONCURRENT_CALLS = 4
 MAX_WORDS_CHARS = 600
 MIN_SUPPORTED_PROBABILITY = 0.5  # below it, a "supported" is no more than "unclear"
+_ELLIPSIS = re.compile(r"…|\.{3}")
 
 
 class ChatJudge:
@@ -110,8 +113,10 @@ def _parse_judgement(
 ) -> Judgement | None:
     """Return the judgement in an item of the reply; None for a missing or malformed one.
 
-    A verdict that rests on no passage of the claim is malformed, unless it is that none states it. The probability that
-    the passages support the claim is that of the verdict "supported"; of what another verdict leaves, it is half.
+    A verdict that rests on no passage of the claim is malformed, unless it is that none states it. A "supported" without
+    words that the passage has is "unclear": weak models say yes to every claim, and make up the words or leave them out.
+    The probability that the passages support the claim is that of the verdict "supported"; of what another verdict
+    leaves, it is half.
     """
     verdict, probability = (item or {}).get("verdict"), parse_number((item or {}).get("probability"), highest=1.0)
     if item is None or probability is None or verdict not in prompts.JUDGED_VERDICTS:
@@ -124,6 +129,9 @@ def _parse_judgement(
     finding: Finding = verdict
     if verdict != "supported":
         return Judgement(finding, (1 - probability) / 2, passage, quote, judge=judge)
+    if not quote:
+        support = min(probability, UNCLEAR_SUPPORT)
+        return Judgement("unclear", support, passage, "", (UNQUOTED_REASON,), judge)
     if probability < MIN_SUPPORTED_PROBABILITY:
         finding = "unclear"
     return Judgement(finding, probability, passage, quote, judge=judge)
@@ -136,7 +144,17 @@ def _find_passage(id: object, claim: ClaimToJudge, batch: JudgingBatch) -> int |
 
 
 def find_quote(words: str, passage: str) -> str:
-    """Return the part of a passage that these words copy, apart from white space and case; "" if none does."""
-    parts = [re.escape(word) for word in words.split()]
-    found = re.search(r"\s+".join(parts), passage, re.IGNORECASE) if parts else None
+    """Return the part of a passage that these words copy, apart from case and what is no letter or digit; else "".
+
+    Of words with an ellipsis each part has to be in the passage, and the first one is returned.
+    """
+    if exact := _find_parts(words.split(), r"\s+", passage):
+        return exact
+    parts = [tokens for part in _ELLIPSIS.split(words) if (tokens := WORD_PATTERN.findall(part))]
+    found = [_find_parts(tokens, r"\W+", passage) for tokens in parts]
+    return found[0] if found and all(found) else ""
+
+
+def _find_parts(parts: Sequence[str], between: str, passage: str) -> str:
+    found = re.search(between.join(map(re.escape, parts)), passage, re.IGNORECASE) if parts else None
     return found[0] if found else ""

@@ -17,6 +17,7 @@ from rag_core.core.model import Finding, Judgement
 OVERRULED = "overruled"  # the kind of the reason that names a judge whose "supported" does not stand
 FACTS = "facts"  # the judge of a claim that no model has judged, or that a fact decides against the model
 UNCLEAR_SUPPORT = 0.4
+UNQUOTED_REASON = "unclear: the judge says yes, but quotes no words of the passage"
 CONTRADICTED_SUPPORT = 0.02
 OVERRULING_KINDS = frozenset(["number", "unit", "date"])  # facts that a model's "supported" does not survive
 MIN_OVERRULING_SHARE = 0.85  # share of a claim's words that a passage must have to contradict a model by such a fact
@@ -26,13 +27,13 @@ MIN_RELATED_SHARE = 0.4  # and for a second passage to be one that the claim may
 def overrule_by_facts(
     claim_text: str, passages: Sequence[ClaimPassage], judgement: Judgement, question: str
 ) -> Judgement:
-    """Return the judgement, or another in place of "supported" if the claim's facts are not those of the passages.
+    """Return the judgement, or another in place of a yes if the claim's facts are not those of the passages.
 
     A number, unit or date that no related passage has makes it "contradicted", or "not_stated" if there is none in its
     place; one that only another passage than the deciding one has makes it "unclear". Any other fact must not differ
     from the deciding passage, if that has nearly all of the claim's words.
     """
-    if judgement.finding != "supported":
+    if judgement.finding != "supported" and UNQUOTED_REASON not in judgement.reasons:
         return judgement
     deciding = "" if judgement.passage is None else passages[judgement.passage].text
     alignment = align_words(read_words(claim_text), read_words(deciding), ())
@@ -52,6 +53,17 @@ def overrule_by_facts(
         return replace(judgement, finding="unclear", support=UNCLEAR_SUPPORT, reasons=reasons, judge=FACTS)
     finding: Finding = "contradicted" if any(conflict.stated for conflict in missing) else "not_stated"
     return replace(judgement, finding=finding, support=CONTRADICTED_SUPPORT, reasons=reasons, judge=FACTS)
+
+
+def doubt_by_contradiction(judgement: Judgement, local: Judgement) -> Judgement:
+    """Return the judgement, "unclear" in place of "supported" where the local technique finds the claim contradicted.
+
+    The two disagree as far as they can: a weak model says yes to each claim, and the local technique errs at times.
+    """
+    if judgement.finding != "supported" or local.finding != "contradicted":
+        return judgement
+    reasons = (*local.reasons, f"{OVERRULED}: {judgement.judge} found it supported")
+    return replace(judgement, finding="unclear", support=UNCLEAR_SUPPORT, reasons=reasons, judge=FACTS)
 
 
 def _select_amounts(conflicts: Iterable[FactConflict]) -> list[FactConflict]:

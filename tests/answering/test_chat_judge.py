@@ -161,13 +161,26 @@ async def test_words_that_no_passage_has_are_dropped() -> None:
     first, second, _ = await judged(said(entry(words="every 30 days"), entry("c2", words="not to the bench")))
     assert first
     assert second
-    assert (first.finding, first.words, second.words) == ("supported", "", "")
+    assert (first.finding, first.words, second.words) == ("unclear", "", "")
 
 
 def test_a_quote_is_given_as_it_stands_in_the_passage() -> None:
     assert find_quote("RETURNED to the Shelf", TOOLS) == "returned\n to the shelf"
     assert find_quote("a.c", "abc a.c") == "a.c"
     assert find_quote(" ", TOOLS) == find_quote("returned shelf", TOOLS) == ""
+    assert find_quote("“returned to the shelf, not ... bench”.", TOOLS) == "returned\n to the shelf, not"
+    assert find_quote("returned to the shelf ... to the cellar", TOOLS) == find_quote("...", TOOLS) == ""
+
+
+@pytest.mark.parametrize(
+    "words", ["c1", "", None, "Obstructive sleep apnea occurs when the brain fails", KEYS + " " + KEYS]
+)
+async def test_a_yes_without_words_of_the_passage_is_unclear(words: object) -> None:
+    """SmolLM2 135M finds each claim supported by 0.97, and for its words repeats the claim or its id."""
+    first, *_ = await judged(said(entry(words=words, probability=0.97)))
+    assert first is not None
+    assert (first.finding, first.support, first.words) == ("unclear", 0.4, "")
+    assert first.reasons == ("unclear: the judge says yes, but quotes no words of the passage",)
 
 
 async def test_a_link_of_the_passage_may_be_quoted_and_no_other() -> None:
@@ -326,7 +339,7 @@ async def test_the_judgements_of_a_model_come_over_the_wire_and_are_paid_for(pro
 
 FINDINGS_BY_STYLE = {  # of the three claims; a code where the whole reply is refused
     "honest": ["supported", "contradicted", "not_stated"],
-    "always supported": ["supported", "supported", "supported"],  # well formed, and wrong, as "shifted" is: that is
+    "always supported": ["supported", "supported", "unclear"],  # well formed, and wrong, as "shifted" is: that is
     "short": ["supported", None, None],
     "malformed": "llm_output_invalid",
     "by position": "llm_output_invalid",

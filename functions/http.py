@@ -348,7 +348,8 @@ def make_json_response(
 def make_error_response(error: RagError, run_id: str) -> func.HttpResponse:
     """Return the response for an error, with the status of its class."""
     status = next((STATUS_BY_ERROR[kind] for kind in type(error).__mro__ if kind in STATUS_BY_ERROR), 500)
-    retry_after_s = math.ceil(float(str(error.details.get("retry_after_s") or RETRY_AFTER_S)))  # HTTP knows whole seconds alone
+    wait_s = float(str(error.details.get("retry_after_s") or RETRY_AFTER_S))
+    retry_after_s = math.ceil(wait_s)  # the header knows whole seconds alone
     headers = {"Retry-After": str(retry_after_s)} if status in (429, 503) and error.retryable else {}
     return make_json_response(status, format_refusal(error, run_id), headers)
 

@@ -99,7 +99,8 @@ async def judge_claims(
 ) -> list[Claim]:
     """Return the claims with their judgements; only those that are not copied are shown to the judge.
 
-    When the judge fails, the facts decide alone, and the run says so; where it says yes, they may contradict it. What a field of a record says is decided by it.
+    When the judge fails, the facts decide alone, and the run says so; where it says yes, they may contradict it. What a
+    field of a record says is decided by it.
     """
     said = await asyncio.to_thread(_judge_by_fields, cited, evidence)
     fields = {n: found for n, found in said.items() if found.finding != "unclear"}

@@ -113,9 +113,9 @@ def _parse_judgement(
 ) -> Judgement | None:
     """Return the judgement in an item of the reply; None for a missing or malformed one.
 
-    A verdict that rests on no passage of the claim is malformed, unless it is that none states it. A "supported" without
-    words that the passage has is "unclear": weak models say yes to every claim, and make up the words or leave them
-    out. The probability that the passages support the claim is that of the verdict "supported"; of what another
+    A verdict that rests on no passage of the claim is malformed, unless it is that none states it. A "supported"
+    without words that the passage has is "unclear": weak models say yes to every claim, and make up the words or leave
+    them out. The probability that the passages support the claim is that of the verdict "supported"; of what another
     verdict leaves, it is half.
     """
     verdict, probability = (item or {}).get("verdict"), parse_number((item or {}).get("probability"), highest=1.0)

@@ -24,7 +24,7 @@ FUNCTIONS_WITH_VARIABLES = {
     "cell",
     "compile_address_form",
     "find_literals",
-    "find_quote",
+    "_find_parts",
     "find_words_beside_names",
     "header",
     "load_plan",

@@ -55,16 +55,5 @@ def overrule_by_facts(
     return replace(judgement, finding=finding, support=CONTRADICTED_SUPPORT, reasons=reasons, judge=FACTS)
 
 
-def doubt_by_contradiction(judgement: Judgement, local: Judgement) -> Judgement:
-    """Return the judgement, "unclear" in place of "supported" where the local technique finds the claim contradicted.
-
-    The two disagree as far as they can: a weak model says yes to each claim, and the local technique errs at times.
-    """
-    if judgement.finding != "supported" or local.finding != "contradicted":
-        return judgement
-    reasons = (*local.reasons, f"{OVERRULED}: {judgement.judge} found it supported")
-    return replace(judgement, finding="unclear", support=UNCLEAR_SUPPORT, reasons=reasons, judge=FACTS)
-
-
 def _select_amounts(conflicts: Iterable[FactConflict]) -> list[FactConflict]:
     return [conflict for conflict in conflicts if conflict.kind in OVERRULING_KINDS]

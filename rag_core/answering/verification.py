@@ -3,7 +3,7 @@
 A claim whose words a passage has is supported by them. Any other claim is judged by the model in `Kit.judge`; without
 one, or where it fails, by its facts and words alone: a fact that differs contradicts the claim, and one aligned
 with its nearest statement is supported. A fact overrules the judge, too: no model's "supported" stands on another
-number, date or unit, and one that the local technique finds contradicted is unclear.
+number, date or unit.
 
 The findings become the verdicts of the documents' wire format by VERDICT_BY_FINDING.
 """
@@ -15,12 +15,7 @@ from dataclasses import replace
 from rag_core.answering import citations, local_judging
 from rag_core.answering.citations import ClaimPassage
 from rag_core.answering.local_judging import ExaminedClaim, is_claim_in_other_language
-from rag_core.answering.overruling import (
-    CONTRADICTED_SUPPORT,
-    UNCLEAR_SUPPORT,
-    doubt_by_contradiction,
-    overrule_by_facts,
-)
+from rag_core.answering.overruling import CONTRADICTED_SUPPORT, UNCLEAR_SUPPORT, overrule_by_facts
 from rag_core.answering.record_claims import FieldJudgement, judge_by_records
 from rag_core.answering.records import Record, read_records
 from rag_core.core.kit import Kit
@@ -99,8 +94,7 @@ async def judge_claims(
 ) -> list[Claim]:
     """Return the claims with their judgements; only those that are not copied are shown to the judge.
 
-    When the judge fails, the facts decide alone, and the run says so; where it says yes, they may contradict it. What a
-    field of a record says is decided by it.
+    When the judge fails, the facts decide alone, and the run says so. What a field of a record says is decided by it.
     """
     said = await asyncio.to_thread(_judge_by_fields, cited, evidence)
     fields = {n: found for n, found in said.items() if found.finding != "unclear"}
@@ -116,9 +110,9 @@ async def judge_claims(
         }
         judgements = await _ask_judge(list(requests.values()), kit.judge, run, within_s or VERIFICATION_TIMEOUT_S)
         by_claim = dict(zip(requests, judgements, strict=True))
-    examinable = [n for n in unsettled if (found := by_claim.get(n)) is None or found.finding == "supported"]
+    unjudged = [n for n in unsettled if not by_claim.get(n)]
     examined = await local_judging.examine_claims(
-        {n: (cited[n], evidence[n]) for n in examinable}, kit, run, within_s or VERIFICATION_TIMEOUT_S
+        {n: (cited[n], evidence[n]) for n in unjudged}, kit, run, within_s or VERIFICATION_TIMEOUT_S
     )
     judged = [
         claim
@@ -210,9 +204,6 @@ def _attach_judgement(
         judgement, passage = local_judging.judge_by_facts(claim, evidence, examined, question)
     else:
         judgement = overrule_by_facts(claim.statement, passages, found, f"{question} {claim.context}")
-        if examined and judgement.finding == "supported":
-            local, _ = local_judging.judge_by_facts(claim, evidence, examined, question)
-            judgement = doubt_by_contradiction(judgement, local)
         passage = None if judgement.passage is None else passages[judgement.passage]
         judgement = replace(
             judgement, words=judgement.words or local_judging.find_nearest_words(claim.statement, passage, evidence)

@@ -4,18 +4,11 @@ The passages are laid out as guidelines, contracts and reports lay them out: ran
 tables, separators, percentages, ordinals, fractions, words for numbers, and dates.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
-
 import pytest
 
 from rag_core.answering.citations import evidence_from_hits, rank_passages_for_judge
-from rag_core.answering.overruling import doubt_by_contradiction, overrule_by_facts
-from rag_core.answering.verification import verify_claims
-from rag_core.core.model import Chunk, Claim, Finding, Hit, Judgement
-from rag_core.core.ports import ClaimToJudge
-from rag_core.core.run import Run
-from tests.fakes import chunk, filled, kit
+from rag_core.answering.overruling import overrule_by_facts
+from rag_core.core.model import Chunk, Finding, Hit, Judgement
 
 PRESSURE = (
     "| Group | Target office BP (mmHg) | Review |\n| --- | --- | --- |\n| After a stroke | below 130/80 | 4 weeks |"
@@ -306,52 +299,3 @@ def test_a_true_claim_in_other_words_and_notations_stays_supported(passage: str,
 def test_a_changed_number_unit_or_date_is_not_supported_whatever_a_judge_says(passage: str, claim: str) -> None:
     """S4-27: doubled, halved, moved by one, or of another unit."""
     assert "supported" not in judge_yes(claim, passage)
-
-
-def test_a_yes_that_the_local_technique_contradicts_is_unclear_and_names_both() -> None:
-    """SmolLM2 135M said yes to every claim; the local technique contradicts eleven of the false ones that passed."""
-    yes = Judgement("supported", 0.97, 0, "the words", judge="chat model weak")
-    no = Judgement("contradicted", 0.02, None, "the words", ("negation: not",), "facts")
-    doubted = doubt_by_contradiction(yes, no)
-    assert (doubted.finding, doubted.support, doubted.judge) == ("unclear", 0.4, "facts")
-    assert doubted.reasons == ("negation: not", "overruled: chat model weak found it supported")
-    assert doubt_by_contradiction(yes, Judgement("unclear", 0.4)) is yes
-    assert doubt_by_contradiction(no, no) is no
-
-
-class YesToAll:
-    """A judge that supports each claim by its first passage, as a weak chat model does."""
-
-    name, is_multilingual = "weak model", True
-
-    async def judge_claims(self, claims: Sequence[ClaimToJudge]) -> Sequence[Judgement | None]:
-        return [Judgement("supported", 0.97, 0, claim.passages[0], judge=self.name) for claim in claims]
-
-
-@pytest.mark.parametrize(
-    ("claim", "passage", "verdict"),
-    [
-        (
-            "When it is cold outside the fluid's line pressure falls.",
-            "The line pressure rises when the fluid is cold.",
-            "partial",
-        ),
-        (
-            "The deposit is repaid to those tenants who decide to leave early in the year.",
-            "The deposit is not repaid to tenants who leave early.",
-            "partial",
-        ),
-        (
-            "When it is cold outside the fluid's line pressure rises.",
-            "The line pressure rises when the fluid is cold.",
-            "verified",
-        ),
-    ],
-)
-async def test_no_weak_judge_verifies_what_the_local_technique_finds_contradicted(
-    claim: str, passage: str, verdict: str
-) -> None:
-    judging = replace(kit(await filled(chunk("one", passage))), judge=YesToAll())
-    evidence = evidence_from_hits([Hit(chunk("one", passage), 1.0)])
-    (judged,) = await verify_claims([Claim(claim, 0, len(claim), "unsupported", ())], [evidence], judging, Run())
-    assert judged.verdict == verdict

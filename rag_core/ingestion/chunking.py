@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from rag_core.core.errors import InvalidRequest
 from rag_core.core.model import MAIL_HEADER_KIND, Block, Box, Scalar, Span
-from rag_core.ingestion.tables import has_line_locators, locate_table_row, split_table_rows
+from rag_core.ingestion.tables import LineLocator, find_line_locator, split_table_rows
 from rag_core.text.sentences import find_sentences, trim_range
 from rag_core.text.tokens import count_tokens, decode_tokens, encode_tokens, fits_token_limit
 
@@ -195,13 +195,14 @@ def _update_open_sections(opened: Sequence[OpenSection], group: Sequence[Block],
 
 @dataclass(frozen=True, slots=True)
 class _BlockGroup:
-    """Adjacent blocks as one text, with the section and the offset of each, and the offsets of all line breaks."""
+    """Adjacent blocks as one text, with section, offset and line locator of each, and the places of all line breaks."""
 
     blocks: Sequence[Block]
     text: str
     section_paths: Sequence[tuple[str, ...]]
     block_offsets: Sequence[int]
     line_breaks: Sequence[int]
+    line_locators: Sequence[LineLocator | None]
 
     @classmethod
     def from_blocks(cls, blocks: Sequence[Block]) -> "_BlockGroup":
@@ -210,7 +211,8 @@ class _BlockGroup:
             starts.append(starts[-1] + len(block.text) + len(_BLOCK_SEPARATOR))
         text = _BLOCK_SEPARATOR.join(block.text for block in blocks)
         line_breaks = [line_end.start() for line_end in _LINE_BREAK.finditer(text)]
-        return cls(blocks, text, list(map(_build_section_path, blocks)), starts[:-1], line_breaks)
+        paths, locators = list(map(_build_section_path, blocks)), list(map(find_line_locator, blocks))
+        return cls(blocks, text, paths, starts[:-1], line_breaks, locators)
 
     def find_sentence_ranges(self) -> list[tuple[int, int]]:
         placed = zip(self.block_offsets, self.blocks, strict=True)
@@ -246,8 +248,8 @@ class _BlockGroup:
 
     def _iterate_placed_ranges(self, number: int, start: int, end: int) -> Iterator[tuple[int, int, Box | None, str]]:
         """Yield the parts of a range of a block that have a box or a locator each: its lines, or all of it."""
-        block = self.blocks[number]
-        if not block.boxes and not has_line_locators(block):
+        block, located = self.blocks[number], self.line_locators[number]
+        if not block.boxes and not located:
             yield start, end, block.bbox, block.locator
             return
         first = bisect_left(self.line_breaks, self.block_offsets[number])
@@ -256,7 +258,7 @@ class _BlockGroup:
             line_start = self.line_breaks[line - 1] + 1 if line > first else start
             line_end = self.line_breaks[line] if line < last else end
             box = block.boxes[line - first] if block.boxes else block.bbox
-            yield max(start, line_start), line_end, box, locate_table_row(block, line - first)
+            yield max(start, line_start), line_end, box, located.locate(line - first) if located else block.locator
 
     def _locate_lines(self, number: int, start: int, end: int) -> tuple[int, int]:
         """Return the first and last document line of characters `start` to `end` of the group, all in one block."""

@@ -12,12 +12,13 @@ def format_lines(first: int, last: int) -> str:
     return f"line {first}" if first == last else f"lines {first}-{last}"
 
 
-def locate_member_line(block: Block, number: int) -> str:
-    """Return the locator of a line of a block, counted from 0; "" where the block has not the lines of its member."""
+def find_member_lines(block: Block) -> tuple[str, int] | None:
+    """Return what stands before the lines in a block's locator, and the first line.
+
+    None where the block has not the lines of its member.
+    """
     found = _LINES_AT_END.search(block.locator) if block.kind != "row" else None
     if found is None:
-        return ""
+        return None
     first, last = int(found[1]), int(found[2] or found[1])
-    if last - first != block.text.count("\n"):
-        return ""
-    return f"{block.locator[: found.start()]}, line {first + number}"
+    return (block.locator[: found.start()], first) if last - first == block.text.count("\n") else None

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from rag_core.core.model import Block, Scalar
-from rag_core.ingestion.member_lines import locate_member_line
+from rag_core.ingestion.member_lines import find_member_lines
 
 MAX_COLUMN_NAME_CHARS = 128  # of a column's name
 MAX_COLUMNS = 1000
@@ -90,7 +90,7 @@ def split_table_rows(block: Block) -> Iterator[Block]:
     if len(table) < 2 or not 2 <= len(table[0][1]) <= width <= MAX_COLUMNS:
         yield block
         return
-    names = name_columns(table[0][1], width)
+    names, located = name_columns(table[0][1], width), find_line_locator(block)
     for number, cells in table[1:]:
         line = block.line_start + number
         box = block.boxes[number] if block.boxes else block.bbox
@@ -100,23 +100,32 @@ def split_table_rows(block: Block) -> Iterator[Block]:
             page_label=block.page_label,
             bbox=box,
             headings=block.headings,
-            locator=locate_table_row(block, number),
+            locator=located.locate(number) if located else block.locator,
         )
 
 
-def locate_table_row(block: Block, number: int) -> str:
-    """Return the locator of a line of a table, whose first line is row 1; that of the block for any other block.
+@dataclass(frozen=True, slots=True)
+class LineLocator:
+    """What the lines of a block are located by: the words before their numbers, and the number of the first."""
 
-    In a file within a zip or mail that has lines, it is the line for a block of any kind.
+    words: str
+    first: int
+
+    def locate(self, number: int) -> str:
+        """Return the locator of a line, counted from 0."""
+        return f"{self.words}{self.first + number}"
+
+
+def find_line_locator(block: Block) -> LineLocator | None:
+    """Return how the lines of a block are located; None where they have no locators of their own. Reads the whole text.
+
+    A line of a table is a row, the first of which is row 1. In a file within a zip or mail that has lines, a line of
+    any block is the line of that file.
     """
-    if line := locate_member_line(block, number):
-        return line
-    return f"{block.locator}, row {number + 1}" if block.locator and block.kind == "table" else block.locator
-
-
-def has_line_locators(block: Block) -> bool:
-    """Return whether each line of a block has a locator of its own."""
-    return bool(block.locator) and (block.kind == "table" or bool(locate_member_line(block, 0)))
+    if found := find_member_lines(block):
+        member, first = found
+        return LineLocator(f"{member}, line ", first)
+    return LineLocator(f"{block.locator}, row ", 1) if block.locator and block.kind == "table" else None
 
 
 def _split_markdown_cells(line: str) -> list[str]:

@@ -369,10 +369,11 @@ class TableView:
             by_column.setdefault(column, set()).add(cell)
         if self._is_denied and len(self._flags or by_column) != 1:
             return [], "", "it is not said which of its conditions is not to hold"
+        denies_cells = self.denies_cells  # it reads whole columns
         for column, wanted in by_column.items():
-            rows = [row for row in rows if (row.cells[column] in wanted) != self.denies_cells]
+            rows = [row for row in rows if (row.cells[column] in wanted) != denies_cells]
             values = state_cells(wanted)
-            said.append(f"{self.table.columns[column] or 'the column'} {'not ' if self.denies_cells else ''}{values}")
+            said.append(f"{self.table.columns[column] or 'the column'} {'not ' if denies_cells else ''}{values}")
         for condition in self.asked.conditions:
             column_of = self.columns.find_of_condition(condition)
             if column_of is None:

@@ -15,7 +15,7 @@ RUN python -m venv /venv \
 FROM python:3.13-slim-bookworm
 RUN useradd --create-home --uid 10001 rag && install -d -o rag -g rag -m 0700 /data
 COPY --from=built /venv /venv
-ENV PATH=/venv/bin:$PATH RAG_DATA_DIR=/data PYTHONUNBUFFERED=1 MALLOC_ARENA_MAX=2
+ENV PATH=/venv/bin:$PATH RAG_DATA_DIR=/data PYTHONUNBUFFERED=1 MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=131072
 USER rag
 WORKDIR /home/rag
 VOLUME /data

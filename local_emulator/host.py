@@ -32,7 +32,7 @@ from functions.operations import load_operation
 from functions.principal import PRINCIPAL_HEADER
 from functions.routes import ROUTES
 from functions.triggers import DRAIN_WITHIN_S
-from local_emulator.malloc_arenas import limit_malloc_arenas
+from local_emulator.malloc_options import give_freed_memory_back
 from local_emulator.search_service.serving import LOOPBACK, serve_wsgi
 from rag_core.composition import assembly
 from rag_core.core.kit import Kit
@@ -325,7 +325,7 @@ def run_service(
     As an `admin` everybody may do what wants that role, and is nobody elsewhere: an administrator has a user's id, and
     what is indexed or asked under it would be seen by that user alone.
     """
-    limit_malloc_arenas()
+    give_freed_memory_back()
     settings = replace(settings, trust_principal=admin or settings.trust_principal)
     administrator_functions = [route.name for route in ROUTES if admin and load_operation(route).required_role]
     parts = assembly.KitHolder(lambda: settings)

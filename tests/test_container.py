@@ -54,7 +54,8 @@ def test_what_it_starts_is_understood_and_wants_a_key(
 def test_it_runs_as_nobody_in_particular_with_the_data_in_a_volume() -> None:
     assert [words[0] for words in list_arguments("USER")] == ["rag"]
     assert list_arguments("VOLUME") == [["/data"]]
-    assert any({"RAG_DATA_DIR=/data", "MALLOC_ARENA_MAX=2"} <= set(words) for words in list_arguments("ENV"))
+    expected = {"RAG_DATA_DIR=/data", "MALLOC_ARENA_MAX=2", "MALLOC_MMAP_THRESHOLD_=131072"}
+    assert any(expected <= set(words) for words in list_arguments("ENV"))
 
 
 def test_the_files_of_the_image_are_in_the_repository() -> None:

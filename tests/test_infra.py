@@ -27,7 +27,7 @@ FILES: dict[str, Any] = {name: BicepParser().parse(text=text) for name, text in 
 MAIN = FILES["main.bicep"]
 # or of Azure's SDKs
 OF_THE_HOST = re.compile(
-    r"MALLOC_ARENA_MAX|AzureWebJobsStorage__\w+|APPLICATIONINSIGHTS_\w+|AZURE_CLIENT_ID|PYTHON_ENABLE_\w+"
+    r"MALLOC_\w+|AzureWebJobsStorage__\w+|APPLICATIONINSIGHTS_\w+|AZURE_CLIENT_ID|PYTHON_ENABLE_\w+"
 )
 
 ROLES = {  # learn.microsoft.com/azure/role-based-access-control/built-in-roles

@@ -138,7 +138,10 @@ def test_the_environment_is_read_in_settings_only() -> None:
         for path in sources()
         if {"os.environ", "os.getenv", "os.environb"} & set(imported(path))
     }
-    assert readers <= {"rag_core/core/settings.py", "local_emulator/malloc_arenas.py"}  # the C library has read its own
+    assert readers <= {
+        "rag_core/core/settings.py",
+        "local_emulator/malloc_options.py",
+    }  # the C library has read its own
 
 
 def test_a_chat_model_is_asked_in_one_place_only() -> None:

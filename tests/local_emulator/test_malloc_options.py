@@ -1,7 +1,8 @@
-"""The local server's threads share the memory that they free."""
+"""The local server's threads share the memory that they free, and give large blocks back."""
 
 import os
 import platform
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -29,20 +30,30 @@ with run_service(Settings()):
         thread.start()
     for thread in threads:
         thread.join()
+    libc.free(ctypes.c_void_p(libc.malloc(ctypes.c_size_t(4_000_000))))
+    for _ in range(50):
+        libc.malloc(ctypes.c_size_t(1_000_000))
     file = ctypes.c_void_p(libc.fopen(sys.argv[1].encode(), b"w"))
     libc.malloc_info(0, file)
     libc.fclose(file)
 """
 
 
-def count_arenas(file: Path, **environment: str) -> int:
+def read_heap(file: Path, **environment: str) -> tuple[int, int]:
+    """Return how many arenas a server has, and how many blocks it has mapped by themselves."""
     others = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
     subprocess.run([sys.executable, "-c", ALLOCATING, str(file)], check=True, env={**others, **environment})
-    return file.read_text().count("<heap nr=")
+    heap = file.read_text()
+    (mapped,) = re.findall(r'<total type="mmap" count="(\d+)"', heap)
+    return heap.count("<heap nr="), int(mapped)
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="arenas are glibc's")
-def test_the_threads_of_the_local_server_share_two_arenas_unless_the_environment_says_otherwise(tmp_path: Path) -> None:
-    """Else each keeps what it frees, and memory grows for an hour."""
-    assert count_arenas(tmp_path / "as-it-is") <= 2
-    assert count_arenas(tmp_path / "set", MALLOC_ARENA_MAX="8") > 2
+def test_the_local_server_gives_freed_memory_back_unless_the_environment_says_otherwise(tmp_path: Path) -> None:
+    """Else each thread keeps what it frees, large blocks as well, and memory grows for an hour."""
+    arenas, mapped = read_heap(tmp_path / "as-it-is")
+    assert arenas <= 2
+    assert mapped >= 50
+    arenas, mapped = read_heap(tmp_path / "set", MALLOC_ARENA_MAX="8", MALLOC_MMAP_THRESHOLD_="33554432")
+    assert arenas > 2
+    assert mapped < 50

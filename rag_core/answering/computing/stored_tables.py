@@ -198,8 +198,10 @@ def _build_tables(lines: Sequence[_PlacedLine], kind: str, before: str) -> Itera
         yield StoredTable(title, f"{section} {before}", (before,), items, is_list=True)
         return
     for part in _split_at_headers(lines):
-        table = _build_table(part, title, f"{section} {before}")
-        if table.rows:
+        cells = [(line, tuple(split_cells(line.text))) for line in part if not is_table_rule(line.text)]
+        has_rule = len(part) > 1 and is_table_rule(part[1].text)
+        table = _build_table(cells, title, f"{section} {before}", has_rule=has_rule) if cells else None
+        if table and table.rows:
             yield table
 
 
@@ -236,10 +238,10 @@ def _is_header(rows: Sequence[tuple[str, ...]]) -> bool:
     return any(len(cells) > 1 and all(map(parse_figure, cells)) for cells in columns)
 
 
-def _build_table(lines: Sequence[_PlacedLine], title: str, section: str) -> StoredTable:
-    cells = [(line, tuple(split_cells(line.text))) for line in lines if not is_table_rule(line.text)]
+def _build_table(
+    cells: Sequence[tuple[_PlacedLine, tuple[str, ...]]], title: str, section: str, *, has_rule: bool
+) -> StoredTable:
     width = max(len(row) for _, row in cells)
-    has_rule = len(lines) > 1 and is_table_rule(lines[1].text)
     has_header = has_rule or (len(cells) > 1 and _is_header([row for _, row in cells]))
     columns = cells[0][1] if has_header else ("",) * width
     rows, group = [], ""

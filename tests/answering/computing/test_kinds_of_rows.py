@@ -75,3 +75,10 @@ async def test_rows_without_a_figure_that_are_not_named_are_counted() -> None:
     unpriced = "".join(f"CD-{n},unknown\n" for n in range(10, 17))
     _, text = await ask("Which article has the highest price?", f"Article,Price EUR\n{priced}{unpriced}")
     assert text.endswith("Without a figure: CD-10, CD-11, CD-12, CD-13, CD-14 and 2 more.")
+
+
+async def test_rules_of_a_table_without_rows_do_not_stand_in_the_way_of_the_answer() -> None:
+    """A computation over a document that had them failed with an internal error."""
+    rules = f"{SURVEY}\n# Stern door\n\n| --- | --- |\n| --- | --- |\n"
+    status, text = await ask("How many items of the car deck fail?", rules, "survey.md")
+    assert (status, text[:2]) == ("answered", "2."), text

@@ -24,6 +24,7 @@ from rag_core.core.model import Answer, Chunk, Citation, Document, Scope
 from rag_core.core.ports import Probe
 from rag_core.core.presets import resolve_preset
 from rag_core.core.run import Run
+from rag_core.core.settings import load_settings
 from rag_core.evaluation import beir, bulk_indexing, markdown_tables, metrics
 from rag_core.evaluation.bulk_indexing import EVALUATION_TIMEOUT_S
 from rag_core.evaluation.evaluation_cache import CachedEmbedder, CachedReranker, EvaluationCache
@@ -193,13 +194,17 @@ async def index_pdf_folder(folder: Path, cache: EvaluationCache) -> Kit:
 
 
 async def index_in_memory(uploads: Sequence[Upload], cache: EvaluationCache) -> Kit:
-    """Return a kit in this process's memory, with these uploads indexed in SCOPE and what its models say cached."""
-    kit = assembly.build_in_memory_kit()
+    """Return a kit in this process's memory, with these uploads indexed in SCOPE and what its local models say cached.
+
+    A chat model is asked where the settings name one.
+    """
+    kit = assembly.build_in_memory_kit(load_settings())
     ranker = CachedReranker(kit.reranker, cache, recompute=False)
     index = replace(kit.index, embedder=CachedEmbedder(kit.index.embedder, cache))
-    least = get_least_answerability(kit.entailment_scorer)  # as `build_llm` has it
-    techniques = LocalTechniques(ranker, select_key_sentences, least_answerability=least)
-    kit = replace(kit, index=index, reranker=ranker, llm=techniques)
+    kit = replace(kit, index=index, reranker=ranker)
+    if isinstance(kit.llm, LocalTechniques):
+        least = get_least_answerability(kit.entailment_scorer)  # as `build_llm` has it
+        kit = replace(kit, llm=LocalTechniques(ranker, select_key_sentences, least_answerability=least))
     await bulk_indexing.index_uploads([(SCOPE, upload) for upload in uploads], kit)
     return kit
 

@@ -2,7 +2,8 @@
 
 Each set was written before what it shows was mended, "club", "everyday" and "bureau" by who had not read the code. An
 answer is right if it states the values and cites the cells, of the first set also if it says the operation; some
-questions have no answer, and are right when none is given.
+questions have no answer, and are right when none is given. The models are those of the settings: without any, no chat
+model; with one (`OPENAI_API_KEY`, ...), it plans the computations.
 """
 
 import asyncio
@@ -22,6 +23,7 @@ from rag_core.core.kit import Kit
 from rag_core.core.model import Answer
 from rag_core.core.presets import resolve_preset
 from rag_core.core.run import Run
+from rag_core.core.settings import load_settings
 from rag_core.evaluation import markdown_tables
 from rag_core.evaluation.bulk_indexing import EVALUATION_TIMEOUT_S, index_uploads
 from rag_core.ingestion.upload import Upload
@@ -67,7 +69,7 @@ def build_uploads(name: str) -> list[Upload]:
 
 
 async def ask_questions(kit: Kit, questions: Sequence[Mapping[str, Any]]) -> list[TableOutcome]:
-    """Ask each question of the indexed documents, without a chat model."""
+    """Ask each question of the indexed documents, one after the other."""
     outcomes = []
     for question in questions:
         run = Run(EVALUATION_TIMEOUT_S)
@@ -131,7 +133,7 @@ async def measure(kit: Kit, name: str = "first", half: str = "") -> list[TableOu
 
 
 async def _print_report(*arguments: str) -> None:
-    kit = assembly.build_in_memory_kit()
+    kit = assembly.build_in_memory_kit(load_settings())
     try:
         print(format_report(await measure(kit, *arguments)))
     finally:

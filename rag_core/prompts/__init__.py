@@ -115,10 +115,11 @@ def build_standalone_question_prompt(question: str, turns: Sequence[Turn]) -> Pr
     return replace(_build_prompt("standalone_question", inputs, schema=schema), max_tokens=256)
 
 
-def build_schema_prompt(question: str, tables: Sequence[Mapping[str, object]]) -> Prompt:
-    """Build the prompt that asks which tables, of `id`, `name`, `said` and `columns`, a question needs."""
+def build_schema_prompt(question: str, tables: Sequence[Mapping[str, object]], column_ids: Sequence[str]) -> Prompt:
+    """Build the prompt that asks which tables, of `id`, `name`, `said` and `columns`, a question needs, and of them."""
     ids = {"type": "array", "items": _build_choice_schema(str(table["id"]) for table in tables)}
-    schema = _build_object_schema(tables=ids, parts=_build_text_list_schema(4))
+    columns = {"type": "array", "items": _build_choice_schema(column_ids)}
+    schema = _build_object_schema(tables=ids, columns=columns, parts=_build_text_list_schema(4))
     inputs = {"question": question, "tables": [dict(table) for table in tables]}
     return replace(_build_prompt("link_schema", inputs, schema=schema), max_tokens=512)
 

@@ -14,13 +14,20 @@ from rag_core.schema.ddl import write_ddl
 from rag_core.schema.documents import PastQuestion
 from rag_core.schema.linking import LinkBudget, link_columns
 from rag_core.schema.model import Database, SchemaLinks
-from rag_core.schema.model_reading import CANDIDATES, READING_TIMEOUT_S, ModelReading, read_question_by_model
+from rag_core.schema.model_reading import (
+    CANDIDATES,
+    READING_TIMEOUT_S,
+    SHOWN_COLUMNS,
+    ModelReading,
+    read_question_by_model,
+)
 from rag_core.schema.question_reading import QuestionReading
 from rag_core.schema.stored_schema import StoredSchema
 
 MODEL_STEP = "link_schema"
 SCORING_TIMEOUT_S = 20.0  # of a model that reads one passage
 WITHOUT_MODEL = "the tables were chosen without a chat model"
+NOTHING_CHOSEN = ModelReading()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +45,8 @@ async def link_question(
     """Return what of a database a question needs; without a name, of the only one in the scope.
 
     Sentences of rules that explain a word unknown to the schema are read with the question. `by_model` a chat model
-    chooses among the likeliest tables and splits the question, which costs one call; what it cannot say is degraded.
+    chooses among the likeliest tables and columns and splits the question, which costs one call; what it cannot say is
+    degraded.
 
     Raises:
         NotFound: no such database is indexed here.
@@ -56,22 +64,22 @@ async def link_question(
     if by_model and not kit.has_chat_model:
         run.techniques[MODEL_STEP] = WITHOUT_MODEL
     elif by_model:
-        wide = await _link(asked, kit, run, budget.widen(CANDIDATES))
+        wide = await _link(asked, kit, run, budget.widen(CANDIDATES, SHOWN_COLUMNS))
         reading = await _read_by_model(text, wide, schema, kit, run)
-        asked = replace(asked, reading=replace(asked.reading, parts=reading.parts), tables=reading.tables)
+        asked = replace(asked, reading=replace(asked.reading, parts=reading.parts), chosen=reading)
     links = await _estimate_answerable(text, await _link(asked, kit, run, budget), schema.database, kit, run)
     return LinkedQuestion(await asyncio.to_thread(write_ddl, links, schema.database, budget.tokens), rules, past)
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A question of a schema: as it is read, its vector, and the tables that a chat model chose."""
+    """A question of a schema: as it is read, its vector, and what a chat model chose."""
 
     reading: QuestionReading
     vector: Vector | None
     schema: StoredSchema
     scope: Scope
-    tables: tuple[str, ...] = ()
+    chosen: ModelReading = NOTHING_CHOSEN
 
 
 async def _link(asked: _Asked, kit: Kit, run: Run, budget: LinkBudget) -> SchemaLinks:
@@ -82,7 +90,9 @@ async def _link(asked: _Asked, kit: Kit, run: Run, budget: LinkBudget) -> Schema
         asked.reading, vectors, asked.schema, asked.scope, kit.index, background=background
     )
     evidence = await run.step("columns", gathering)
-    return await run.step("link", asyncio.to_thread(link_columns, evidence, budget, chosen=asked.tables))
+    chosen = asked.chosen
+    linking = asyncio.to_thread(link_columns, evidence, budget, chosen=chosen.tables, chosen_columns=chosen.columns)
+    return await run.step("link", linking)
 
 
 async def _estimate_answerable(text: str, links: SchemaLinks, database: Database, kit: Kit, run: Run) -> SchemaLinks:
@@ -114,7 +124,7 @@ async def _load_background(asked: _Asked, kit: Kit, run: Run) -> Background | No
 async def _read_by_model(text: str, links: SchemaLinks, schema: StoredSchema, kit: Kit, run: Run) -> ModelReading:
     asking = read_question_by_model(text, links, schema.database, note_techniques(kit, run).llm)
     return await run.attempt(
-        MODEL_STEP, asking, otherwise=ModelReading(), fallback=WITHOUT_MODEL, within_s=READING_TIMEOUT_S
+        MODEL_STEP, asking, otherwise=NOTHING_CHOSEN, fallback=WITHOUT_MODEL, within_s=READING_TIMEOUT_S
     )
 
 

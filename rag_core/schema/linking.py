@@ -56,18 +56,23 @@ class LinkBudget:
     tables: int = 4
     tokens: int = 1500
 
-    def widen(self, tables: int) -> "LinkBudget":
-        """Return the budget with so many tables, for another choice among them."""
-        return replace(self, tables=max(tables, self.tables), columns=max(self.columns, tables))
+    def widen(self, tables: int, columns: int) -> "LinkBudget":
+        """Return the budget with so many tables and columns, for another choice among them."""
+        return replace(self, tables=max(tables, self.tables), columns=max(columns, self.columns))
 
 
 def link_columns(
-    evidence: LinkEvidence, budget: LinkBudget, *, weights: LinkWeights = LINK_WEIGHTS, chosen: Collection[str] = ()
+    evidence: LinkEvidence,
+    budget: LinkBudget,
+    *,
+    weights: LinkWeights = LINK_WEIGHTS,
+    chosen: Collection[str] = (),
+    chosen_columns: Collection[ColumnKey] = (),
 ) -> SchemaLinks:
     """Return the tables, columns, joins and values that the question needs, best first, without DDL.
 
-    `chosen` tables are taken for needed, whatever their columns say. Tables joined on the way come beside, so there
-    may be more than `budget.tables`.
+    `chosen` tables and columns are taken for needed, whatever else speaks for them. Tables joined on the
+    way come beside, so there may be more than `budget.tables`.
     """
     chances = score_columns(evidence, compute_column_features(evidence), weights)
     table_chances = score_tables(compute_table_features(evidence, chances), weights)
@@ -78,6 +83,7 @@ def link_columns(
     )
     scores = {column: weigh_features(one, weights.joined) for column, one in joined_features.items()}
     scores = _lift_chances(scores, evidence.past.columns, weights.past)
+    scores |= {column: max(CHOSEN_CHANCE, scores[column]) for column in chosen_columns if column in scores}
     return _select(evidence, scores, table_chances, budget, chosen)
 
 

@@ -39,8 +39,11 @@ def choose(llm: ScriptedLLM, *names: str, **fields: object) -> None:
     """Script a reply that chooses tables by their names; an unknown one is given as it stands."""
 
     def reply(prompt: object) -> str:
-        ids = {table["name"]: table["id"] for table in parse_fenced_data(prompt.user)["tables"]}  # type: ignore[attr-defined,index]
-        return json.dumps({"tables": [ids.get(name, name) for name in names], **fields})
+        tables = parse_fenced_data(prompt.user)["tables"]  # type: ignore[attr-defined,index]
+        ids = {table["name"]: table["id"] for table in tables}
+        shown = [tuple(line.partition(":")[0].split(" ")) for table in tables for line in table["columns"]]
+        columns = [id for id, name in shown if name in fields.get("columns", ())]  # type: ignore[operator]
+        return json.dumps({"tables": [ids.get(name, name) for name in names], **fields, "columns": columns})
 
     llm.script["link_schema"] = reply
 
@@ -55,6 +58,22 @@ async def test_a_chosen_table_is_linked_and_the_parts_are_given(heroes: Kit) -> 
     assert not run.degraded
     without = await link_question(QUESTION, None, SCOPE, heroes, Run(), budget=LinkBudget(4, 2))
     assert "invoice" not in [one.name for one in without.links.tables]
+
+
+async def test_a_chosen_column_is_linked_before_likelier_ones(heroes: Kit) -> None:
+    llm = ScriptedLLM()
+    without = await link_question(QUESTION, None, SCOPE, heroes, Run(), budget=LinkBudget(4, 2))
+    assert "weight_kg" not in [one.column.name for one in without.links.columns]
+    choose(llm, "superhero", columns=["weight_kg"])
+    assert "weight_kg" in [one.column.name for one in (await ask(heroes, llm, Run())).links.columns]
+
+
+async def test_columns_that_were_not_given_are_left_out_and_the_tables_are_chosen(heroes: Kit) -> None:
+    for said in (["t1.c99", 4, None, {"id": "t1.c1"}], "t1.c1", {"t1": "c1"}, None):
+        run = Run()
+        reply = json.dumps({"tables": ["t1"], "columns": said, "parts": []})
+        assert (await ask(heroes, ScriptedLLM(link_schema=reply), run)).links.columns
+        assert not run.degraded
 
 
 @pytest.mark.parametrize(

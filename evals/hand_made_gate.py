@@ -1,7 +1,8 @@
 """`python -m evals.hand_made_gate`: figures of verdicts, confidence and refusals that CI holds, with their bounds.
 
 They are over the sets in evals/data that readers wrote by hand, and need no model folder and no chat model: claims and
-answers are judged by their words and facts, by a judge that knows their labels, and by one that says yes to everything.
+answers are judged by their words and facts, by a judge that knows their labels, by a capable chat model as it was
+recorded, and by a judge that says yes to everything.
 The bounds are near the figures of 2026-11-23, so that a change for the worse is seen. Not held here, because they
 take minutes or collections that are not in this repository: quotes by the local models (`evals.quote_fit`,
 `evals.written_questions`), refusals of questions on whole collections, and a hosted judge (`rag eval claims`).
@@ -13,6 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from evals import recorded_judge
 from evals.answer_fit import LabelledJudge, give_judged_answers
 from rag_core.answering.answer import answer_by_extraction
 from rag_core.composition import assembly
@@ -39,6 +41,10 @@ BOUNDS: Mapping[str, tuple[float, float]] = {
     "a judge that knows: false claims supported": (0.0, 0.02),
     "a judge that knows: true claims in light paraphrase not supported": (0.0, 0.05),
     "a judge that knows: true claims in own words not supported": (0.0, 0.14),
+    "a recorded judge: false claims supported": (0.0, 0.02),
+    "a recorded judge: true claims in light paraphrase not supported": (0.0, 0.05),
+    "a recorded judge: true claims in own words not supported": (0.0, 0.10),
+    "a recorded judge: claims of changed facts contradicted": (0.9, 1.0),
     "a judge that says yes: changed numbers, units and dates supported": (0.0, 0.45),
     "a judge that knows: AUC of the confidence of answers": (0.8, 1.0),
     "a judge that knows: calibration error of the confidence": (0.0, 0.17),
@@ -96,6 +102,24 @@ async def measure_claims_by_labels(kit: Kit) -> Figures:
     }
 
 
+async def measure_recorded_judge(kit: Kit) -> Figures:
+    """Judge the claims of the final half as a capable chat model did, over which the facts have their veto."""
+    claims = load_labelled_claims(recorded_judge.FOLDER / "final.jsonl")
+    findings = _get_findings(await recorded_judge.judge_by_recorded_model(claims, kit))
+    name = "a recorded judge: {}".format
+    return {
+        name("false claims supported"): _share(claims, findings, _is_false, "supported"),
+        name("claims of changed facts contradicted"): _share(
+            claims, findings, lambda claim: claim.label == "contradicted", "contradicted"
+        ),
+        **{
+            name(f"true claims in {kind.replace('_', ' ')} not supported"): 1
+            - _share(claims, findings, lambda claim, kind=kind: claim.kind == kind, "supported")  # type: ignore[misc]
+            for kind in ("light_paraphrase", "own_words")
+        },
+    }
+
+
 async def measure_veto(kit: Kit) -> Figures:
     """Judge the claims whose amounts were changed by a judge that says yes."""
     claims = [claim for claim in load_labelled_claims(CLAIMS_FILE) if claim.kind in AMOUNT_KINDS]
@@ -136,6 +160,7 @@ async def measure_quotes(kit: Kit) -> Figures:
 MEASUREMENTS: Sequence[Callable[[Kit], Awaitable[Figures]]] = (
     measure_claims_by_facts,
     measure_claims_by_labels,
+    measure_recorded_judge,
     measure_veto,
     measure_answers,
     measure_quotes,

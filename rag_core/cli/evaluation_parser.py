@@ -85,7 +85,7 @@ def _add_schema_command(scores: "argparse._SubParsersAction[Any]") -> None:
     )
     _add_question_options(schema)
     schema.add_argument(
-        "--by-model", action="store_true", help="measure the choice of tables by the chat model too: a call a question"
+        "--by-model", action="store_true", help="measure what the chat model chooses too: a call a question"
     )
     schema.add_argument(
         "--past-questions",

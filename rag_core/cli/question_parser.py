@@ -52,7 +52,7 @@ def add_link_command(verbs: "_Commands") -> None:
     link.add_argument(
         "--max-tokens", type=create_integer_parser(50), default=1500, metavar="N", help="of the DDL (default: 1500)"
     )
-    link.add_argument("--by-model", action="store_true", help="let the chat model choose tables and split the question")
+    link.add_argument("--by-model", action="store_true", help="let the chat model choose what is needed, and split it")
     link.add_argument("--json", action="store_true", help="print the reply of api/link_schema")
     link.set_defaults(command=schema_commands.run_link_command)
 

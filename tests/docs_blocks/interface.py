@@ -70,7 +70,7 @@ REQUEST_MEANINGS = {
     "database": "Default: the only one.",
     "max_columns": "Most columns.",
     "max_tables": "Tables; more while these have fewer than `max_columns`.",
-    "by_model": "True lets the chat model choose tables and split the question, in one call.",
+    "by_model": "True lets the chat model choose tables and columns and split the question, in one call.",
     "max_tokens": "Of `ddl`.",
     "content": "The text.",
     "content_base64": "The bytes of a file.",

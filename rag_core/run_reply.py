@@ -1,6 +1,6 @@
 """What every reply says of its call: who did which step, how long it took, what it cost, and what fell back."""
 
-from typing import Literal, TypedDict
+from typing import Literal, TypedDict, cast
 
 from rag_core.core.run import Run
 
@@ -56,10 +56,5 @@ def format_run(run: Run) -> Done:
         "warnings": [{"code": warning.code, "message": warning.message} for warning in run.warnings],
         "timings": dict(run.timings),
         "techniques": dict(run.techniques),
-        "usage": {
-            "input_tokens": run.input_tokens,
-            "output_tokens": run.output_tokens,
-            "layout_pages": run.layout_pages,
-            "cost_usd": None if run.cost_usd is None else round(run.cost_usd, 9),
-        },
+        "usage": cast(Usage, run.add_up_usage({})),
     }

@@ -4,7 +4,7 @@ import asyncio
 import math
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -112,6 +112,16 @@ class Run:
     def remaining_s(self) -> float:
         """The seconds that the request has left, at least 0."""
         return max(0.0, self._deadline - time.monotonic())
+
+    def add_up_usage(self, earlier: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the hosted models of this run used, with that of earlier runs: {}, or what this returned of one."""
+        costs = (earlier.get("cost_usd", 0.0), self.cost_usd)
+        return {
+            "input_tokens": earlier.get("input_tokens", 0) + self.input_tokens,
+            "output_tokens": earlier.get("output_tokens", 0) + self.output_tokens,
+            "layout_pages": earlier.get("layout_pages", 0) + self.layout_pages,
+            "cost_usd": None if None in costs else round(sum(costs), 9),
+        }
 
     async def step(self, name: str, awaitable: Awaitable[T], *, within_s: float | None = None) -> T:
         """Await `awaitable` and record the time that it took, also when it fails.

@@ -355,8 +355,8 @@ class AzureLease:
         await self.jobs.end_earlier_jobs(await self._update_row(lambda row: {}))
         return job_rows.job_from_row(await self._update_row(lambda row: job_rows.mark_finished(result, run_notes)))
 
-    async def release(self) -> Job:
-        return job_rows.job_from_row(await self._update_row(job_rows.mark_released))
+    async def release(self, run_notes: Mapping[str, Any]) -> Job:
+        return job_rows.job_from_row(await self._update_row(partial(job_rows.mark_released, run_notes=run_notes)))
 
     async def schedule_retry(self, error: RagError, run_notes: Mapping[str, Any]) -> Job:
         return job_rows.job_from_row(

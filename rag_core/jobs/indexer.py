@@ -27,7 +27,7 @@ from rag_core.ingestion.indexing import (
 )
 from rag_core.ingestion.model_enrichment import CALLS_AT_ONCE, EnrichmentLog, RememberingLog, count_calls
 from rag_core.ingestion.upload import Upload, UploadLimits, check_upload, count_upload_bytes
-from rag_core.jobs.job_rows import SUPERSEDED_ERROR, compute_retry_delay_s
+from rag_core.jobs.job_rows import SUPERSEDED_ERROR, USAGE_NOTE, compute_retry_delay_s
 from rag_core.jobs.upload_codec import decode_upload, encode_upload
 
 EMBED_BATCH_CHUNKS = 64  # chunks embedded between two saves: the most that a killed worker makes us pay for twice
@@ -98,10 +98,10 @@ class Indexer:
             return await self._index_with_key(add_job)
         prepared = await self._prepare_upload(upload, scope, chunking)
         if self._needs_many_calls(prepared):
-            return await self._enqueue_job(add_job)
+            return await self._enqueue_prepared(prepared, add_job)
         prepared = await self._enrich(prepared, prepared.enrichments)
         try:
-            return await self._index_inline(prepared, add_job) or await self._enqueue_enriched(prepared, add_job)
+            return await self._index_inline(prepared, add_job) or await self._enqueue_prepared(prepared, add_job)
         except Unavailable as error:
             if self.policy.require_vectors:
                 raise
@@ -122,7 +122,7 @@ class Indexer:
             if isinstance(error, Unavailable) and not (in_request and self.policy.require_vectors):
                 return await self._schedule_retry(lease, error)
             with suppress(Conflict):  # another worker has the job and will record its outcome
-                await lease.fail(error, self._collect_run_notes())
+                await lease.fail(error, self._collect_run_notes(lease))
             raise
 
     async def _enqueue_job(self, add_job: AddJob) -> Job:
@@ -130,7 +130,7 @@ class Indexer:
         return await self._notify_worker(job)
 
     async def _schedule_retry(self, lease: Lease, error: Unavailable) -> Job:
-        job = await lease.schedule_retry(error, self._collect_run_notes())
+        job = await lease.schedule_retry(error, self._collect_run_notes(lease))
         return (
             await self._notify_worker(job, after_s=compute_retry_delay_s(job.attempts))
             if job.state == "queued"
@@ -151,19 +151,19 @@ class Indexer:
             return job.result or job
         return await self.run_job(lease, in_request=True)
 
-    async def _enqueue_enriched(self, prepared: PreparedUpload, add_job: AddJob) -> Job:
-        """Enqueue a job that begins with what a model wrote of the document within the request."""
-        if not prepared.enrichments.saved:
+    async def _enqueue_prepared(self, prepared: PreparedUpload, add_job: AddJob) -> Job:
+        """Enqueue a job that begins with what a model wrote of the document within the request, and what was paid."""
+        if not prepared.enrichments.saved and self.run.cost_usd == 0:
             return await self._enqueue_job(add_job)
         job, lease = await add_job(hold=True)
         if lease is not None:
             await prepared.enrichments.copy_to(lease)
-            job = await lease.release()
+            job = await lease.release(self._collect_run_notes(lease))
         return await self._notify_worker(job)
 
     async def _enqueue_after_failure(self, prepared: PreparedUpload, add_job: AddJob, error: Unavailable) -> Job:
         with suppress(Unavailable):
-            job = await self._enqueue_enriched(prepared, add_job)
+            job = await self._enqueue_prepared(prepared, add_job)
             self.run.degrade("index", error.code, error.message, RETRIED_AS_JOB)
             return job
         raise error
@@ -230,7 +230,7 @@ class Indexer:
         new_texts = await self._find_texts_to_embed(prepared)
         is_long = len(new_texts) > self.policy.max_inline_chunks or self._needs_many_calls(prepared)
         if in_request and is_long:
-            return await self._notify_worker(await lease.release())
+            return await self._notify_worker(await lease.release(self._collect_run_notes(lease)))
         prepared = await self._enrich(prepared, lease)
         new_texts = new_texts and await self._find_texts_to_embed(prepared)  # the described chunks may be there already
         is_unchanged = not (new_texts or prepared.vectors)
@@ -243,7 +243,7 @@ class Indexer:
         await lease.claim_document(prepared.document.id)
         texts_to_embed = {} if is_unchanged else index.select_texts_to_embed(indexed_vectors, prepared.chunks)
         result = await self._write_document(prepared, embedded=len(texts_to_embed))
-        await lease.finish(result, self._collect_run_notes())
+        await lease.finish(result, self._collect_run_notes(lease))
         return result
 
     async def _refuse_deleted_document(self, prepared: PreparedUpload, job: Job) -> None:
@@ -273,7 +273,7 @@ class Indexer:
     async def _save_vectors(self, prepared: PreparedUpload, texts: Mapping[str, EmbeddableText], lease: Lease) -> None:
         new_vectors = {content_hash: prepared.vectors[content_hash] for content_hash in texts}
         missing_texts = self.kit.index.select_texts_to_embed(prepared.vectors, prepared.chunks)
-        progress = _measure_progress(prepared, missing_texts)
+        progress = replace(_measure_progress(prepared, missing_texts), usage=self._add_up_usage(lease))
         await lease.save_vectors(new_vectors, self.kit.index.embedder.space, progress)
 
     async def _embed_texts(self, prepared: PreparedUpload, texts: Mapping[str, EmbeddableText]) -> None:
@@ -323,9 +323,13 @@ class Indexer:
         )
         return await self.run.step("index", finding)
 
-    def _collect_run_notes(self) -> dict[str, Any]:
-        """Return the degradations and warnings of the run, which a job's reader is shown."""
-        return {"degraded": list(map(asdict, self.run.degraded)), "warnings": list(map(asdict, self.run.warnings))}
+    def _collect_run_notes(self, lease: Lease) -> dict[str, Any]:
+        """Return the run's degradations and warnings, and the usage of all attempts: what a job's reader is shown."""
+        notes = {"degraded": list(map(asdict, self.run.degraded)), "warnings": list(map(asdict, self.run.warnings))}
+        return {**notes, USAGE_NOTE: self._add_up_usage(lease)}
+
+    def _add_up_usage(self, lease: Lease) -> dict[str, Any]:
+        return self.run.add_up_usage(lease.job.run_notes.get(USAGE_NOTE, {}))
 
 
 def _measure_progress(prepared: PreparedUpload, missing_texts: Mapping[str, EmbeddableText]) -> JobProgress:

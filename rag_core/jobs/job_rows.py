@@ -37,6 +37,7 @@ SUPERSEDED_ERROR = RagError("a later change of the document superseded this job"
 CANCELLED_ERROR = RagError("the job was cancelled by its owner", code="cancelled")
 
 PAGES_NOTE = "pages"  # beside the notes of a run: its pages that are done, and all
+USAGE_NOTE = "usage"  # of all attempts so far, as a reply has it
 
 JobRow: TypeAlias = dict[str, Any]  # values by column
 DocumentKey: TypeAlias = tuple[str, str, str]  # workflow, user ("" is none) and document
@@ -104,13 +105,13 @@ def is_being_written(row: JobRow, now: float) -> bool:
 def mark_progress(row: JobRow, progress: JobProgress, *, has_new_vectors: bool) -> JobRow:
     """Return the columns for what is embedded so far; new vectors reset the count of attempts.
 
-    The pages stand beside the notes of the run until it ends.
+    The pages stand beside the notes of the run until it ends, and its usage replaces the earlier one, which is in it.
     """
     attempts = 1 if has_new_vectors else row["attempts"]
     columns = {"done": progress.embedded, "chunks": progress.chunks, "attempts": attempts}
-    if progress.pages is None:
-        return columns
-    notes = {**json.loads(row["told"] or "{}"), PAGES_NOTE: (progress.pages_done, progress.pages)}
+    pages = {} if progress.pages is None else {PAGES_NOTE: (progress.pages_done, progress.pages)}
+    usage = {} if progress.usage is None else {USAGE_NOTE: progress.usage}
+    notes = {**json.loads(row["told"] or "{}"), **usage, **pages}
     return {**columns, "told": json.dumps(notes)}
 
 
@@ -134,9 +135,10 @@ def mark_resumed(row: JobRow, due_at: float) -> JobRow:
     return {"due": due_at} if row["state"] == "queued" else {}
 
 
-def mark_released(row: JobRow) -> JobRow:
+def mark_released(row: JobRow, run_notes: Mapping[str, Any] | None = None) -> JobRow:
     """Return the columns of a job that its worker releases; the attempt is not counted."""
-    return {"state": "queued", "lease": None, "attempts": row["attempts"] - (row["state"] in CLAIMED_STATES)}
+    notes = {} if run_notes is None else {"told": json.dumps(run_notes)}
+    return {**notes, "state": "queued", "lease": None, "attempts": row["attempts"] - (row["state"] in CLAIMED_STATES)}
 
 
 def mark_retry_scheduled(row: JobRow, error: RagError, run_notes: Mapping[str, Any], now: float) -> JobRow:
@@ -163,7 +165,9 @@ def mark_cancelled(row: JobRow, now: float) -> JobRow:
 
 
 def mark_failed(error: RagError, run_notes: Mapping[str, Any] | None = None) -> JobRow:
-    return {"state": "failed", "error": _encode_error(error), "told": json.dumps(run_notes or {})}
+    """Return the columns of a job that has failed; without notes those of its last attempt stay."""
+    notes = {} if run_notes is None else {"told": json.dumps(run_notes)}
+    return {"state": "failed", "error": _encode_error(error), **notes}
 
 
 def mark_finished(result: IndexingResult, run_notes: Mapping[str, Any]) -> JobRow:

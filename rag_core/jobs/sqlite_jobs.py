@@ -189,8 +189,8 @@ class SqliteLease:
     async def finish(self, result: IndexingResult, run_notes: Mapping[str, Any]) -> Job:
         return job_rows.job_from_row(await self._run_with_lease(_finish_job_row, result, run_notes, self.jobs.now))
 
-    async def release(self) -> Job:
-        return job_rows.job_from_row(await self._run_with_lease(_release_job_row))
+    async def release(self, run_notes: Mapping[str, Any]) -> Job:
+        return job_rows.job_from_row(await self._run_with_lease(_release_job_row, run_notes))
 
     async def schedule_retry(self, error: RagError, run_notes: Mapping[str, Any]) -> Job:
         return job_rows.job_from_row(
@@ -355,8 +355,8 @@ def _end_earlier_job_rows(db: sqlite3.Connection, row: JobRow, now: float) -> No
     _end_job_rows(db, [earlier["id"] for earlier in db.execute(DOCUMENT_JOBS_SQL, parameters).fetchall()], now)
 
 
-def _release_job_row(db: sqlite3.Connection, row: JobRow) -> JobRow:
-    return _update_job_row(db, row, **job_rows.mark_released(row))
+def _release_job_row(db: sqlite3.Connection, row: JobRow, run_notes: Mapping[str, Any]) -> JobRow:
+    return _update_job_row(db, row, **job_rows.mark_released(row, run_notes))
 
 
 def _schedule_job_row_retry(

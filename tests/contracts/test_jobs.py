@@ -224,7 +224,7 @@ async def test_descriptions_give_new_attempts_too(table: Jobs, clock: Clock) -> 
 
 async def test_work_that_is_given_back_is_there_at_once_and_was_no_attempt(table: Jobs) -> None:
     await put(table)
-    back = await (await claimed(table)).release()
+    back = await (await claimed(table)).release({})
     assert (back.state, back.attempts) == ("queued", 0)
     assert (await claimed(table)).job.attempts == 1
 

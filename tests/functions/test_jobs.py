@@ -5,6 +5,7 @@ import base64
 import json
 import threading
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from local_emulator import host
 from local_emulator.host import Host
 from rag_core.composition import assembly
 from rag_core.core.errors import Conflict, Unavailable
-from rag_core.core.kit import Kit
+from rag_core.core.kit import EnrichmentModel, Kit
 from rag_core.core.model import Job, Scope
 from rag_core.core.run import Run
 from rag_core.core.settings import Settings
@@ -26,8 +27,10 @@ from rag_core.jobs import job_rows
 from rag_core.jobs.indexer import Indexer
 from rag_core.jobs.sqlite_jobs import SqliteLease
 from rag_core.rag import RAG
+from tests.fakes import ScriptedLLM
 from tests.functions.contract import check_reply
 from tests.functions.test_functions import NOTES
+from tests.ingestion.test_model_enrichment import describe
 
 LATER = {"document_id": "notes", "content": NOTES, "async": True}
 
@@ -47,8 +50,8 @@ def read(reply: TestResponse, model: str, status: int) -> dict[str, Any]:
 class Served:
     """An app whose worker works when it is told to."""
 
-    def __init__(self, settings: Settings) -> None:
-        self.settings, self.kit = settings, assembly.build_kit(settings)
+    def __init__(self, settings: Settings, **parts: Any) -> None:
+        self.settings, self.kit = settings, replace(assembly.build_kit(settings), **parts)
         self.host = Host(function_app.build_app(lambda: settings, lambda: self.kit), on_close=self.kit.close)
         self.client = Client(self.host)
 
@@ -87,6 +90,20 @@ async def test_long_work_is_answered_with_202_and_told_of_until_it_is_done(serve
     assert [lesser["code"] for lesser in done["degraded"]] == ["embedding_unavailable"]
     again = read(served.post({**LATER, "async": False}), "IndexReply", 200)
     assert again["unchanged"] == 1
+
+
+async def test_a_finished_job_says_what_it_cost_as_the_reply_at_once_does(no_models: Path, tmp_path: Path) -> None:
+    """The chat model that describes its passages is paid all the same."""
+    llm = ScriptedLLM(enrichment=describe, summary="Notes on P0700.")
+    model = EnrichmentModel("mini", 1.0, 1.0, 0, budget_usd=1.0)
+    served = Served(Settings(tmp_path, no_models), llm=llm, enrichment=model)
+    at_once = read(served.post({**LATER, "document_id": "other", "async": False}), "IndexReply", 200)["usage"]
+    taken = served.taken_on(LATER)
+    await served.drain()
+    done = read(served.client.get(taken["status_url"]), "JobReply", 200)
+    served.host.close()
+    assert (done["status"], done["usage"]) == ("done", at_once)
+    assert at_once["cost_usd"] > 0
 
 
 def test_short_work_is_answered_with_200(served: Served) -> None:
@@ -211,7 +228,7 @@ async def test_a_cancelled_job_leaves_the_document_as_it_was(
         code = read(reply, "JobReply", 200)["error"]["code"]
         assert code == ("model_down" if state == "failed" else "cancelled")
     if state == "writing" and lease:
-        await lease.release()
+        await lease.release({})
     await served.drain()
     chunks = await served.kit.index.store.select(Scope("default"), limit=9)
     earlier = ["An earlier text."] if is_there_before else []

@@ -304,7 +304,9 @@ async def test_what_a_chat_model_wrote_in_the_request_is_not_paid_again_by_the_j
     asked = len(llm.prompts)
     assert asked == 3, "more chunks to embed than a request waits for, but few enough to describe"
     await shop.drain()
-    assert ((await shop.job(job)).state, len(llm.prompts)) == ("done", asked)
+    ended = await shop.job(job)
+    assert (ended.state, len(llm.prompts)) == ("done", asked)
+    assert ended.run_notes["usage"]["cost_usd"] == 0.003, "what the request has paid is of the job too"
 
 
 async def test_the_ceiling_of_a_document_is_one_for_all_attempts(shop: Shop) -> None:
@@ -318,8 +320,23 @@ async def test_the_ceiling_of_a_document_is_one_for_all_attempts(shop: Shop) -> 
         shop.clock.seconds += wait_s
     shop.store.down = False
     await shop.drain()
-    assert (await shop.job(job)).state == "done"
+    ended = await shop.job(job)
+    assert ended.state == "done"
     assert 0 < len(llm.prompts) <= 4, "0.0035 USD are less than four calls"
+    assert ended.run_notes["usage"]["cost_usd"] == pytest.approx(0.001 * len(llm.prompts)), "each attempt is counted"
+
+
+async def test_what_a_job_has_cost_is_told_also_when_it_is_cancelled(shop: Shop) -> None:
+    llm = ScriptedLLM(enrichment=describe, summary="A table of rows.")
+    shop.kit = replace(shop.kit, llm=llm, enrichment=EnrichmentModel("mini", 1.0, 1.0, 0, budget_usd=1.0))
+    job = await shop.index(rows(80))
+    shop.store.down = True
+    await shop.drain()
+    waiting = await shop.job(job)
+    assert len(llm.prompts) > 0
+    assert waiting.run_notes["usage"]["cost_usd"] == pytest.approx(0.001 * len(llm.prompts))
+    await shop.jobs.cancel(waiting.id, None)
+    assert (await shop.job(job)).run_notes["usage"] == waiting.run_notes["usage"]
 
 
 async def test_the_same_key_gives_the_first_result_also_eight_at_once(shop: Shop) -> None:

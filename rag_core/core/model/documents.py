@@ -258,12 +258,14 @@ class JobProgress:
     """How far a job is: `embedded` of its `chunks` (0 until they are counted) have their vectors.
 
     On `pages_done` of its `pages` all have; both are None where the document has no pages, or they are not counted.
+    `usage` is what the job's attempts have cost so far, as a reply has it; None where that is not recorded.
     """
 
     embedded: int
     chunks: int
     pages_done: int | None = None
     pages: int | None = None
+    usage: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +275,8 @@ class Job:
     `document_id` is None until the text has been read, where it is derived from the text; `attempts` counts from the
     last attempt that added vectors.
     `lexical_only` says that its text is searchable while vectors are missing. `error` is the reported error: why the
-    job failed, or why it waits. `run_notes` has the `degraded` and `warnings` of its run. Times are ISO 8601, UTC.
+    job failed, or why it waits. `run_notes` has the `degraded` and `warnings` of its last run, and the
+    `usage` of all. Times are ISO 8601, UTC.
     """
 
     id: str

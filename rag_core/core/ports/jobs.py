@@ -61,7 +61,7 @@ class Lease(Protocol):
         """Record that the document is in the index, and end this job and earlier ones for it."""
         ...
 
-    async def release(self) -> Job:
+    async def release(self, run_notes: Mapping[str, Any]) -> Job:
         """Return the job to the queue at once, without counting an attempt."""
         ...
 

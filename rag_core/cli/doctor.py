@@ -11,7 +11,7 @@ from dataclasses import fields
 from datetime import UTC, date, datetime
 
 from rag_core.cli.app_root import add_app_root_to_path
-from rag_core.cli.findings import STATE_MARKS, Finding
+from rag_core.cli.findings import STATE_MARKS, Finding, FindingState
 from rag_core.cli.hosted_model_findings import (
     describe_hosted_model,
     get_retiring_provider,
@@ -217,7 +217,7 @@ async def _check_parts(settings: Settings, embedding: ProviderChoice, today: dat
             await _check_archive(kit)
             if live or not settings.archive_url
             else _report_not_checked("archive", kit.archive.name),
-            await _check_embedder(kit)
+            await _check_embedder(kit, is_hosted=embedding.name != "local")
             if live or embedding.name == "local"
             else _report_not_checked("embedder", _describe_embedder(embedder)),
             await _check_reranker(kit, has_hosted_search=has_hosted_search),
@@ -285,12 +285,14 @@ async def _check_archive(kit: Kit) -> Finding:
     return Finding("ok", "archive", f"{kit.archive.name}; {edit_count} edited presets and prompts")
 
 
-async def _check_embedder(kit: Kit) -> Finding:
+async def _check_embedder(kit: Kit, *, is_hosted: bool) -> Finding:
+    """Embed a text; a hosted embedder was chosen, so that it is broken when it fails, and a local one is missing."""
     embedder = kit.index.embedder
     try:
         await embedder.embed_query("Does the embedder work?")
     except RagError as error:
-        return Finding("missing", "embedder", f"only lexical search is available: {error.message}")
+        state: FindingState = "broken" if is_hosted else "missing"
+        return Finding(state, "embedder", f"only lexical search is available: {error.message}")
     return Finding("ok", "embedder", _describe_embedder(embedder))
 
 
@@ -310,7 +312,7 @@ async def _check_reranker(kit: Kit, *, has_hosted_search: bool) -> Finding:
 
 
 async def _check_chat_model(kit: Kit, settings: Settings, today: date, *, live: bool) -> list[Finding]:
-    """Call the chat model once. When a model of another name answers, what is known of that one follows."""
+    """Call the chat model once, which is broken when it fails. When a model of another name answers, what is known of that one follows."""
     if not kit.has_chat_model:
         return [_report_local_techniques(kit)]
     if not live:
@@ -318,7 +320,7 @@ async def _check_chat_model(kit: Kit, settings: Settings, today: date, *, live: 
     try:
         completion = await complete_text(AVAILABILITY_PROMPT, kit.llm, sources=())
     except RagError as error:
-        return [Finding("missing", "chat model", f"local techniques are used instead: {error.message}")]
+        return [Finding("broken", "chat model", f"local techniques are used instead: {error.message}")]
     finding = Finding("ok", "chat model", f"{kit.llm.name} answers as {completion.model}")
     if completion.local:
         return [finding]

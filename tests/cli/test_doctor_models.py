@@ -66,6 +66,32 @@ def test_doctor_live_names_the_model_behind_a_deployment_and_when_it_retires(
     assert said["answering model retirement"].state == "missing"
 
 
+@pytest.mark.parametrize(
+    ("status", "code", "reason"),
+    [(404, "DeploymentNotFound", "(404)"), (401, "Unauthorized", "does not accept the key or identity (401)")],
+)
+@pytest.mark.parametrize("part", ["chat model", "embedder"])
+def test_doctor_live_fails_in_one_line_when_a_hosted_model_is_gone_or_refuses_the_key(
+    part: str,
+    status: int,
+    code: str,
+    reason: str,
+    azure: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Every reply would be degraded: whoever deploys is told by the exit code."""
+    azure.setenv("RAG_CHAT_PROVIDER", "azure" if part == "chat model" else "local")
+    azure.setenv("RAG_EMBEDDING_PROVIDER", "azure" if part == "embedder" else "local")
+    with failing(reply(status, {"error": {"code": code, "message": "no"}})) as server:
+        azure.setenv("AZURE_OPENAI_ENDPOINT", server.url)
+        assert main(["doctor", "--live", "--data", str(tmp_path)]) == 1
+    said = capsys.readouterr().out
+    (line,) = [line for line in said.splitlines() if line.startswith(f"✗ {part}")]
+    assert reason in line
+    assert said.endswith(f"Broken: {part}\n")
+
+
 def test_a_budget_in_an_unknown_price_is_refused_before_anything_is_sent(
     azure: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -178,7 +178,7 @@ class RAG:
         rehearsal, run = parts.plan.DryRun(self.kit, build_embedding_tariff(self.settings)), run or self.start_run()
         rehearsed = RAG(rehearsal.kit, self.settings)
         try:
-            await rehearsed.index(source, scope=scope, chunking=chunking, run=run)
+            await rehearsed.index(rehearsal.take(source, run), scope=scope, chunking=chunking, run=run)
         except UnreadableDocument:
             if not run.planned_layout_pages:  # else only the layout service can read it
                 raise

@@ -312,7 +312,7 @@ async def _check_reranker(kit: Kit, *, has_hosted_search: bool) -> Finding:
 
 
 async def _check_chat_model(kit: Kit, settings: Settings, today: date, *, live: bool) -> list[Finding]:
-    """Call the chat model once, which is broken when it fails. When a model of another name answers, what is known of that one follows."""
+    """Call the chat model once; it is broken when it fails. One that answers by another name is described too."""
     if not kit.has_chat_model:
         return [_report_local_techniques(kit)]
     if not live:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from rag_core.core.errors import Misconfigured
-from rag_core.core.settings import Settings
+from rag_core.core.settings import DEFAULT_SETTINGS, Settings
 from rag_core.providers.entailment_folder import find_entailment_folder
 
 # by provider: the variables of which one must be set, with their fields; the first provider with one is chosen
@@ -158,6 +158,8 @@ def list_ineffective_settings(settings: Settings) -> Iterator[str]:
             yield f"{name} has no effect: {missing} is not set"
     if settings.azure_search_preview and not list_previews_in_use(settings):
         yield f"AZURE_SEARCH_PREVIEW has no effect: none of {', '.join(name for name, _ in PREVIEW_SETTINGS)} is set"
+    if settings.layout_budget_usd != DEFAULT_SETTINGS.layout_budget_usd and not settings.doc_intelligence_endpoint:
+        yield "RAG_LAYOUT_BUDGET_USD has no effect: AZURE_DOCUMENT_INTELLIGENCE_ENDPOINT is not set"
     if settings.azure_search_document_acl and not settings.trust_principal:
         yield (
             "AZURE_SEARCH_DOCUMENT_ACL shows nobody more than what everybody may see: WEBSITE_AUTH_ENABLED is not set, "

@@ -114,7 +114,7 @@ class Run:
         return max(0.0, self._deadline - time.monotonic())
 
     def add_up_usage(self, earlier: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the hosted models of this run used, with that of earlier runs: {}, or what this returned of one."""
+        """Return what the hosted models of this run used, and `earlier` ones: {}, or what this returned of them."""
         costs = (earlier.get("cost_usd", 0.0), self.cost_usd)
         return {
             "input_tokens": earlier.get("input_tokens", 0) + self.input_tokens,

@@ -80,8 +80,9 @@ async def prepare_document(
 ) -> tuple[Document, list[Chunk]]:
     """Return the document and chunks that an upload becomes; the same upload always gives the same ones."""
     check_upload(upload, limits)
-    if upload.enrichment_budget_usd and (reason := explain_unpaid_enrichment(kit)):
-        run.warn("no_effect", f"enrichment_budget_usd has no effect: {reason}")
+    warn_of_unpaid_enrichment(upload, kit, run)
+    if upload.layout_budget_usd and (reason := _explain_unpaid_layout(kit, limits)):
+        run.warn("no_effect", f"layout_budget_usd has no effect: {reason}")
     extraction = await run.step("extract", _extract_upload(upload, limits, kit, run))
     for note in extraction.notes:
         run.warn("extraction", note)
@@ -103,6 +104,12 @@ def limit_enrichment(kit: Kit, upload: Upload) -> Kit:
     return replace(kit, enrichment=replace(kit.enrichment, budget_usd=wanted))
 
 
+def warn_of_unpaid_enrichment(upload: Upload, kit: Kit, run: Run) -> None:
+    """Warn of an upload's budget for entities and summaries where nothing can be spent on them."""
+    if upload.enrichment_budget_usd and (reason := explain_unpaid_enrichment(kit)):
+        run.warn("no_effect", f"enrichment_budget_usd has no effect: {reason}")
+
+
 def explain_unpaid_enrichment(kit: Kit) -> str:
     """Return why nothing can be spent on entities and summaries by a chat model; "" where it can."""
     if kit.enrichment is not None:
@@ -110,6 +117,13 @@ def explain_unpaid_enrichment(kit: Kit) -> str:
     if not kit.has_chat_model:
         return "only a chat model is paid for entities and summaries, and none is configured"
     return "the operator lets entities and summaries cost nothing (RAG_ENRICHMENT_BUDGET_USD)"
+
+
+def _explain_unpaid_layout(kit: Kit, limits: UploadLimits) -> str:
+    """Return why nothing can be spent on reading by a layout service; "" where it can."""
+    if not kit.layout_reader.usd_per_page:
+        return "only Document Intelligence is paid for reading, and none is configured"
+    return "" if limits.layout_budget_usd else "the operator lets reading cost nothing (RAG_LAYOUT_BUDGET_USD)"
 
 
 async def _load_known_codes(index: Index, scope: Scope, run: Run) -> list[str]:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, cast
+from typing import Literal, TypeVar, cast
 
 from rag_core.core.errors import InvalidRequest, RagError, Unavailable
 from rag_core.core.index import Index
@@ -12,11 +12,13 @@ from rag_core.core.model import Chunk, Document, Extraction, Facet, Filter, Scop
 from rag_core.core.ports import ChunkStore, Embedder, ReplacementResult
 from rag_core.core.run import Run
 from rag_core.ingestion.document_enrichment import estimate_document_enrichment
-from rag_core.ingestion.indexing import MAX_CHUNKS
+from rag_core.ingestion.indexing import MAX_CHUNKS, warn_of_unpaid_enrichment
 from rag_core.ingestion.layout_budget import NOT_PLANNED
 from rag_core.ingestion.model_enrichment import EnrichmentEstimate
+from rag_core.ingestion.upload import Upload
 from rag_core.text.tokens import count_tokens
 
+T = TypeVar("T")
 IndexingAction = Literal["add", "update", "skip"]
 
 
@@ -160,10 +162,21 @@ class DryRun:
     def __init__(self, kit: Kit, tariff: Tariff, budget_usd: float | None = None) -> None:
         meter = EmbeddingMeter(_EmptyVectorEmbedder(kit.index.embedder), tariff, budget_usd)
         self._tariff, self._store, self._paid = tariff, _DryRunStore(kit, meter), kit.layout_reader
+        self._priced = kit
         index = Index(cast(ChunkStore, self._store), meter)
         paid = self._paid
         reader = _UnpaidLayoutReader(paid.name, paid.usd_per_page, paid.kinds) if paid.usd_per_page else paid
         self.kit = replace(kit, layout_reader=reader, index=index, archive=NoArchive(), jobs=NoJobs(), enrichment=None)
+
+    def take(self, source: T, run: Run) -> T | Upload:
+        """Return what is to be indexed, without a budget for a chat model, which `kit` does not have.
+
+        Where the kit that would index has none either, the run is told that the budget has no effect.
+        """
+        if not isinstance(source, Upload):
+            return source
+        warn_of_unpaid_enrichment(source, self._priced, run)
+        return replace(source, enrichment_budget_usd=None)
 
     def build_plan(self, run: Run | None = None) -> IndexingPlan:
         """Return what indexing with `kit` so far would have done, and in `run` would have sent to a layout service."""

@@ -78,6 +78,15 @@ def test_every_choice_says_which_setting_made_it() -> None:
     assert with_ollama["embedder"] == ("local", "this process; RAG_EMBEDDING_PROVIDER is local")
 
 
+def test_a_budget_for_reading_without_a_service_that_is_paid_is_named_as_idle() -> None:
+    budget = {"RAG_LAYOUT_BUDGET_USD": "1"}
+    assert list(list_ineffective_settings(settings.load_settings(budget))) == [
+        "RAG_LAYOUT_BUDGET_USD has no effect: AZURE_DOCUMENT_INTELLIGENCE_ENDPOINT is not set"
+    ]
+    reader = {"AZURE_DOCUMENT_INTELLIGENCE_ENDPOINT": "https://d.cognitiveservices.azure.com"}
+    assert list(list_ineffective_settings(settings.load_settings(reader | budget))) == []
+
+
 def test_a_key_without_its_address_is_named_as_idle() -> None:
     alone = settings.load_settings({"AZURE_SEARCH_API_KEY": "key", "AZURE_OPENAI_API_KEY": "key"})
     assert list(list_ineffective_settings(alone)) == [

@@ -362,6 +362,34 @@ def test_a_budget_for_a_chat_model_that_nobody_has_is_said_to_be_without_effect(
     assert "no_effect" not in {warning["code"] for warning in unasked["warnings"]}
 
 
+def test_a_budget_for_a_layout_service_that_nobody_has_is_said_to_be_without_effect(plain: Caller) -> None:
+    for estimate in (True, False):
+        reply = plain.ok("index_document", content=NOTES, layout_budget_usd=0.5, estimate=estimate)
+        (warning,) = [warning for warning in reply["warnings"] if warning["code"] == "no_effect"]
+        assert warning["message"] == (
+            "layout_budget_usd has no effect: only Document Intelligence is paid for reading, and none is configured"
+        )
+    unasked = plain.ok("index_document", content=NOTES, layout_budget_usd=0)
+    assert "no_effect" not in {warning["code"] for warning in unasked["warnings"]}
+
+
+def test_a_budget_that_can_be_spent_is_not_said_to_be_without_effect() -> None:
+    """Of a chat model and of a layout service, in an estimate too."""
+    paid = Settings(
+        data_dir=None,
+        chat_provider="openai",
+        openai_api_key="none",
+        chat_model="gpt-5.4-mini",
+        embedding_provider="local",
+        enrichment_budget_usd=0.5,
+        doc_intelligence_endpoint="http://127.0.0.1:9",
+        doc_intelligence_key="key",
+    )
+    for call in serving(paid):
+        budgets = {"enrichment_budget_usd": 0.1, "layout_budget_usd": 0.1}
+        assert call.ok("index_document", content=NOTES, estimate=True, **budgets)["warnings"] == []
+
+
 def test_an_estimate_says_the_price_and_indexes_nothing() -> None:
     """S1-31: what entities and summaries would cost is known before anything is spent; the upload may set less or 0."""
     priced = Settings(

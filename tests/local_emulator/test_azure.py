@@ -1,6 +1,7 @@
 """The neighbours of the production path, on loopback: started, pointed at, and closed again."""
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -9,8 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from werkzeug.test import Client
 
+import function_app
 from local_emulator.azure import describe_addresses, serve_azure_services
+from local_emulator.chat_techniques import write_standalone_question
+from local_emulator.host import Host
 from rag_core.cli import main
 from rag_core.composition import assembly, index_assembly
 from rag_core.composition.choices import list_adapter_choices
@@ -58,6 +63,41 @@ def test_what_goes_in_by_the_production_path_is_found_by_it(tmp_path: Path) -> N
         found, run = asyncio.run(asked(pointed))
     assert found == [TEXT]
     assert run.degraded == []
+
+
+def test_a_follow_up_over_http_is_written_to_stand_alone_and_nothing_is_degraded(tmp_path: Path) -> None:
+    """The emulated chat model takes the task as it takes the others; codes of the turns stay."""
+    with serve_azure_services(replace(settings.DEFAULT_SETTINGS, data_dir=tmp_path)) as pointed:
+        kit = assembly.build_kit(pointed)
+        host = Host(function_app.build_app(lambda: pointed, lambda: kit), on_close=kit.close)
+        client = Client(host)
+        uploaded = client.post("/api/index_document", json={"document_id": "notes", "content": TEXT})
+        assert uploaded.status_code == 200
+        turns = [
+            {"role": "user", "content": "What does P0700 mean?"},
+            {"role": "assistant", "content": "A fault was stored."},
+        ]
+        asked = {"query": "And which module stores it?", "history": turns, "pipeline": "standard"}
+        reply = json.loads(client.post("/api/rag/ask", json=asked).data)
+        host.close()
+    assert reply["degraded"] == []
+    assert reply["question"] == "What does P0700 mean, and which module stores it?"
+    assert reply["techniques"]["standalone_question"] == "local: the words of the turns"
+
+
+@pytest.mark.parametrize(
+    ("question", "turns", "written"),
+    [
+        ("And in winter?", ["How often is the oil changed?"], "How often is the oil changed, and in winter?"),
+        ("What about it?", ["Why?", "Explain P0700 codes.", "Why?"], "Explain P0700 codes, and it?"),
+        ("Who signs it?", ["How long is the notice?", "And for it?"], "Who signs it, and How long is the notice?"),
+        ("Where is the spare key kept?", ["How long is the notice?"], "Where is the spare key kept?"),
+        ("And?", ["Why?"], "Why?"),
+    ],
+)
+def test_what_the_emulated_chat_model_makes_of_a_follow_up(question: str, turns: list[str], written: str) -> None:
+    said = [{"role": "user", "content": turn} for turn in turns]
+    assert write_standalone_question({"question": question, "turns": said}) == written
 
 
 def test_tokens_are_free_unless_they_are_to_have_the_prices_of_the_models_asked_for(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ export function useUploads(done) {
     abort.abort();
     if (state === "waiting") update(key, { state: "cancelled", message: "" });
   };
-  return { uploads, add, cancel, consent, isOver, clear: () => setUploads((all) => all.filter(isUnfinished)) };
+  return { uploads, add, ask: askForConsent, cancel, consent, isOver, clear: () => setUploads((all) => all.filter(isUnfinished)) };
 }
 
 /** Return the files of a drop, those in folders too. */
@@ -116,12 +116,22 @@ async function indexFile(file, { name, abort }, budgets, tell) {
   }
 }
 
-/** Index a document anew from its original, which is read and embedded as a new file would be; no chat model is asked, what one wrote of unchanged passages stays. */
-export async function reindexDocument({ document_id, title, source, metadata }) {
+/** Index a document anew from its original, which is read and embedded as a new file would be; no chat model is asked, what one wrote of unchanged passages stays. Document Intelligence is paid where that `isAgreed`, or after a yes to its price; `ask` shows that. */
+export async function reindexDocument({ document_id, title, source, metadata }, { isAgreed, ask }) {
   const { content_base64, filename } = await getJson("api/document_original", { document_id });
   const content = filename ? { content_base64, filename } : { content: decodeText(content_base64) };
-  const reply = await sendJson("POST", "api/index_document", { ...content, document_id, title, source, metadata, enrichment_budget_usd: 0 });
+  const budgets = { enrichment_budget_usd: 0, ...(!isAgreed && (await chooseReadingPrice(content, ask))) };
+  const reply = await sendJson("POST", "api/index_document", { ...content, document_id, title, source, metadata, ...budgets });
   return describeResult(reply.status_url ? await waitForJob(reply, () => {}) : reply);
+}
+
+/** Return the ceiling to send with a document that is read anew, after the price of Document Intelligence was shown where it is to read some of it. */
+async function chooseReadingPrice(content, ask) {
+  const { documents = "" } = (await getJson("api/health").catch(() => null))?.parts ?? {};
+  if (!documents.startsWith(PAID_READER)) return {};
+  const { estimate } = await sendJson("POST", "api/index_document", { ...content, estimate: true });
+  const isAgreed = estimate.layout && (await ask({ model: false, reader: { name: PAID_READER, ...sumPrices([estimate.layout]) } }));
+  return isAgreed ? {} : { layout_budget_usd: 0 };
 }
 
 const decodeText = (base64) => new TextDecoder().decode(Uint8Array.from(atob(base64), (sign) => sign.charCodeAt(0)));

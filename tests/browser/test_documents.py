@@ -3,12 +3,18 @@
 import base64
 import json
 import re
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.conftest import EXAMPLES, Open, call, index
+from local_emulator.azure import serve_azure_services
+from rag_core.core.settings import DEFAULT_SETTINGS
+from tests.browser.conftest import EXAMPLES, Open, call, index, run_service
 from tests.ingestion.office_files import make_zip
 
 GARAGE = "garage"
@@ -101,6 +107,77 @@ def test_the_price_of_scanned_pages_is_shown_before_a_file_is_added(button: str,
     page.get_by_role("button", name=button).click()
     expect(page.get_by_text("12 pages, 9 passages")).to_be_visible()
     assert [upload.get("layout_budget_usd") for upload in uploads] == [sent]
+
+
+def reply_with(made_up: object) -> Callable[[Route], None]:
+    return lambda route: route.fulfill(json=made_up)
+
+
+@pytest.fixture
+def priced(tmp_path: Path) -> Iterator[str]:
+    """The app over emulated services whose tokens have list prices, and money for one call in three."""
+    here = replace(DEFAULT_SETTINGS, data_dir=tmp_path, enrichment_budget_usd=0.04, chat_deployment="gpt-5.4-mini")
+    with ExitStack() as services, ThreadPoolExecutor(1) as thread:  # in this one Playwright's loop is running
+        pointed = thread.submit(services.enter_context, serve_azure_services(here, priced=True)).result()
+        yield services.enter_context(run_service(pointed))
+
+
+def test_what_a_budget_left_out_is_named_beside_the_file(open_page: Open, priced: str) -> None:
+    """S1-31: by the real parts, and for a file that the user has agreed to pay for."""
+    rows = "text\n" + "\n".join(f"Valve {n} of Acme Ltd is tight at {n + 10} bar." for n in range(30))
+    page = open_page(priced)
+    page.goto("/rag/documents?workflow_id=priced")
+    page.get_by_label("Files to add").set_input_files(
+        {"name": "v.csv", "mimeType": "text/csv", "buffer": rows.encode()}
+    )
+    page.get_by_role("button", name="Add and pay").click()
+    said = page.get_by_label("Added files")
+    expect(said).to_contain_text("30 passages")
+    expect(said).to_contain_text("20 passages were not sent: with the next call the document would cost more than 0.04")
+
+
+@pytest.mark.parametrize(
+    ("reader", "button", "sent"),
+    [
+        ("zip", "Add and pay", None),
+        ("zip", "Add without Document Intelligence", 0),
+        ("pdf, page 2 by Document Intelligence", "Re-index", None),
+    ],
+)
+def test_a_document_is_read_anew_for_money_only_after_a_yes(
+    reader: str, button: str, sent: int | None, page: Page
+) -> None:
+    """What is then left out is named. The site has no such service, so its replies are made up."""
+    uploads: list[dict[str, object]] = []
+    unpaid = {"step": "layout", "code": "layout_budget", "reason": "may be paid nothing", "fallback": "page 2 left out"}
+    layout = {"reader": "Document Intelligence", "pages": 1, "usd": 0.01, "budget_usd": 5.0}
+
+    def reply(route: Route) -> None:
+        body = json.loads(route.request.post_data or "{}")
+        if body.get("estimate"):
+            route.fulfill(json={"estimate": {"enrichment": None, "layout": layout}})
+        else:
+            uploads.append(body)
+            indexed = {"document_id": "a", "pages": 2, "chunks": 9, "unchanged": 9, "extractor": reader}
+            route.fulfill(json={**indexed, "degraded": [unpaid]})
+
+    document = {"document_id": "a", "title": "Plans", "source": "a.zip", "extractor": reader, "pages": 2, "kept": True}
+    replies = {
+        "documents": {"documents": [document], "deleted": []},
+        "document_original": {"content_base64": "JVBERg==", "filename": "a.zip"},
+        "health": {"parts": {"enrichment": "none", "documents": "Document Intelligence prebuilt-layout"}},
+    }
+    for name, made_up in replies.items():
+        page.route(f"**/api/{name}?*", reply_with(made_up))
+    page.route("**/api/index_document*", reply)
+    page.goto("/rag/documents?workflow_id=priced")
+    page.get_by_role("button", name="Re-index Plans").click()
+    question = page.get_by_role("dialog").or_(page.get_by_role("alertdialog"))
+    expect(question).to_contain_text("Document Intelligence")
+    assert uploads == []
+    question.get_by_role("button", name=button).click()
+    expect(page.get_by_text("may be paid nothing (instead: page 2 left out)")).to_be_visible()
+    assert [(upload["enrichment_budget_usd"], upload.get("layout_budget_usd")) for upload in uploads] == [(0, sent)]
 
 
 def test_a_job_is_shown_by_its_pages_and_passages(page: Page) -> None:

@@ -1,7 +1,7 @@
 // /rag/documents: the documents of a workflow, added, filtered, previewed, opened, indexed anew, deleted, restored and purged.
 
 import { buildAddress, getJson, sendJson } from "../api.js";
-import { Button, Chip, Empty, ErrorBox, Field, Loading, Page, Time, focusPage, formatCount, formatPages, useAction, useLoad } from "../components.js";
+import { Button, Chip, Empty, ErrorBox, Field, Loading, Page, RunNotices, Time, focusPage, formatCount, formatPages, useAction, useLoad } from "../components.js";
 import { ConfirmButton } from "../confirm.js";
 import { EntityChips, listEntities } from "../document/entities.js";
 import { loadDocument } from "../document/loading.js";
@@ -23,7 +23,7 @@ export default function DocumentsPage({ query }) {
       <${Field} label="Filter" hint=${describeCount(data.documents, filter)}>${(attributes) => html`
         <input ...${attributes} type="search" value=${filter} onInput=${(event) => setFilter(event.target.value)}
           placeholder="words in the title, source or metadata" />`}<//>
-      <${DocumentTable} documents=${data.documents.filter(createMatcher(filter))} reload=${reload} />
+      <${DocumentTable} documents=${data.documents.filter(createMatcher(filter))} reload=${reload} ask=${uploading.ask} />
       <${DeletedDocuments} documents=${data.deleted.filter(createMatcher(filter))} reload=${reload} />
     </div>`}
     <${DropCover} isOver=${uploading.isOver} />
@@ -43,7 +43,7 @@ function createMatcher(filter) {
   };
 }
 
-function DocumentTable({ documents, reload }) {
+function DocumentTable({ documents, reload, ask }) {
   if (!documents.length) return html`<${Empty} title="No document matches the filter" />`;
   return html`<div class="card table"><table class="cards">
     <thead><tr><th scope="col">Document</th><th scope="col">Format</th><th scope="col" class="numeric">Pages</th>
@@ -52,7 +52,7 @@ function DocumentTable({ documents, reload }) {
       <th scope="row"><${DocumentTitle} document=${document} /></th>
       <td><${Chip} title=${document.extractor}>${document.extractor.split(/[ ,]/)[0]}<//>${!document.kept && html` <${Chip} tone="warn" title="The original was not stored: the document page shows passages instead of pages.">no original<//>`}${document.outdated && html` <${Chip} title="An older version has read it. Re-index it, or add the file again, to have its entities and title found anew.">older reading<//>`}</td>
       <td class="numeric">${formatPages(document) || html`<span class="muted">no pages</span>`}</td>
-      <td><div class="actions">${document.kept && html`<${ReindexButton} document=${document} reload=${reload} />`}<${DeleteButton} document=${document} reload=${reload} /></div></td>
+      <td><div class="actions">${document.kept && html`<${ReindexButton} document=${document} reload=${reload} ask=${ask} />`}<${DeleteButton} document=${document} reload=${reload} /></div></td>
     </tr>`)}</tbody>
   </table></div>`;
 }
@@ -91,22 +91,24 @@ function FirstPage({ document }) {
   return data && html`<img src="data:image/png;base64,${data.image_base64}" width=${Math.round(data.width)} height=${Math.round(data.height)} alt="Page 1 of ${getTitle(document)}" />`;
 }
 
-function ReindexButton({ document, reload }) {
+function ReindexButton({ document, reload, ask }) {
   const { busy, error, act } = useAction();
-  const [outcome, setOutcome] = useState("");
+  const [outcome, setOutcome] = useState({ message: "" });
+  const isAgreed = document.extractor.includes("Document Intelligence"); // in the dialog below
   const reindex = () =>
     act("reindex", async () => {
-      setOutcome("");
-      setOutcome((await reindexDocument(document)).message);
+      setOutcome({ message: "" });
+      setOutcome(await reindexDocument(document, { isAgreed, ask }));
       await reload();
     });
-  if (document.extractor.includes("Document Intelligence")) {
+  const told = html`<span class="hint" role="status">${outcome.message}</span><${RunNotices} degraded=${outcome.degraded} />${error && html`<${ErrorBox} error=${error} />`}`;
+  if (isAgreed) {
     return html`<${ConfirmButton} label="Re-index" name="Re-index ${getTitle(document)}" title="Read this document again?" work=${reindex}>
       <p>What Document Intelligence has read of “${getTitle(document)}” (${formatPages(document) || "no page count"}) is sent to it again, and paid for by the page.</p>
-    <//><span class="hint" role="status">${outcome}</span>${error && html`<${ErrorBox} error=${error} />`}`;
+    <//>${told}`;
   }
   return html`<${Button} kind="quiet" busy=${busy !== null} aria-label="Re-index ${getTitle(document)}" title="Read the original and index it anew" onClick=${reindex}>Re-index<//>
-    <span class="hint" role="status">${outcome}</span>${error && html`<${ErrorBox} error=${error} />`}`;
+    ${told}`;
 }
 
 const getTitle = (document) => document.title || document.document_id;

@@ -4,7 +4,7 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from rag_core.cli.json_output import print_json
-from rag_core.cli.named_documents import find_document_id, is_named
+from rag_core.cli.named_documents import find_document_id, is_named, sort_newest_first
 from rag_core.cli.opened_service import run_with_index
 from rag_core.core.errors import NotFound
 from rag_core.core.model import Scope
@@ -37,7 +37,12 @@ async def run_documents_command(arguments: Namespace, rag: "RAG", run: Run) -> i
 
     store, scope = rag.kit.index.store, Scope(arguments.workflow)
     documents = await store.list_deleted(scope) if arguments.deleted else await store.list_documents(scope)
-    print_json(documents) if arguments.json else terminal_output.print_documents(documents, arguments.workflow)
+    if arguments.json:
+        print_json(documents)
+    elif arguments.deleted:
+        terminal_output.print_deleted_documents(documents, arguments.workflow)
+    else:
+        terminal_output.print_documents(documents, arguments.workflow)
     return 0
 
 
@@ -63,9 +68,8 @@ async def run_delete_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
 async def run_restore_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     """Restore a deleted document."""
     scope = Scope(arguments.workflow)
-    document_id = find_document_id(
-        arguments.document, await rag.kit.index.store.list_deleted(scope), kind="deleted document"
-    )
+    deleted = sort_newest_first(await rag.kit.index.store.list_deleted(scope))
+    document_id = find_document_id(arguments.document, deleted, kind="deleted document")
     await rag.restore(document_id, scope=scope, run=run)
     print_json({"document_id": document_id, "done": "restored"}) if arguments.json else print(
         f"{document_id}: restored"

@@ -13,6 +13,7 @@ from rag_core.answering.citation_styles import (
 from rag_core.answering.computing.computed_answers import COMPUTED
 from rag_core.answering.explanations import explain_verdict
 from rag_core.answering.summaries import Summary
+from rag_core.cli.named_documents import MAX_NAMED_DOCUMENTS, sort_newest_first
 from rag_core.cli.terminal_layout import (
     format_count,
     indent_for_terminal,
@@ -90,6 +91,13 @@ def print_documents(documents: Sequence[Document], workflow_id: str) -> None:
         print(f"{document.id}  {join_source_parts(to_printable_line(document.title), deletion, document.source)}")
     if not documents:
         print(f"No documents in the workflow {workflow_id}.")
+
+
+def print_deleted_documents(documents: Sequence[Document], workflow_id: str) -> None:
+    """Print the documents that were deleted last, and how many others there are."""
+    print_documents(sort_newest_first(documents)[:MAX_NAMED_DOCUMENTS], workflow_id)
+    if len(documents) > MAX_NAMED_DOCUMENTS:
+        print(f"… and {len(documents) - MAX_NAMED_DOCUMENTS} that were deleted before; --json lists all.")
 
 
 def print_query_log(entries: Sequence[Mapping[str, Any]]) -> None:

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -14,6 +15,7 @@ import pytest
 from rag_core.cli import main
 from rag_core.cli.answer_stream import AnswerStream
 from rag_core.core.model import Answer, Citation, Claim, Confidence
+from rag_core.stores.embedded import records
 from tests.cli.test_cli import NOTES
 from tests.ingestion.office_files import make_zip
 
@@ -81,6 +83,34 @@ def test_json_of_deleting_says_what_was_done(here: list[str], capsys: pytest.Cap
     deleted = read_json(["delete", "notes.md", *here, "--json"], capsys)
     restored = read_json(["restore", deleted["document_id"], *here, "--json"], capsys)
     assert (deleted["done"], restored["done"]) == ("deleted", "restored")
+
+
+def test_of_many_deleted_documents_the_last_twenty_are_shown_and_the_others_counted(
+    here: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only the times of deletion are set by hand; one name fits all, and `rag restore` shows some ids of those too."""
+    there = ["--workflow", "attic", *here]
+    for n in range(23):
+        (tmp_path / f"{n}").mkdir()
+        (tmp_path / f"{n}" / "old.txt").write_text(f"Valve {n} is closed.")
+    assert read_json(["index", str(tmp_path), *there, "--json"], capsys)["files"]
+    deletions = iter(range(23))
+    monkeypatch.setattr(records, "move_version_to_deleted", at_minute(records.move_version_to_deleted, deletions))
+    ids = [document["id"] for document in read_json(["documents", *there, "--json"], capsys)]
+    for id in ids:
+        assert main(["delete", id, *there]) == 0
+    capsys.readouterr()
+    assert main(["documents", "--deleted", *there]) == 0
+    *lines, more = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ids[:2:-1]
+    assert more == "… and 3 that were deleted before; --json lists all."
+    assert len(read_json(["documents", "--deleted", *there, "--json"], capsys)) == 23
+    assert main(["restore", "old.txt", *there]) == 2
+    assert capsys.readouterr().err.endswith(f"{ids[3]} and 3 more\n")
+
+
+def at_minute(move: Callable[..., None], minutes: Iterator[int]) -> Callable[..., None]:
+    return lambda *args: move(*args[:3], f"2026-11-29T00:{next(minutes):02}:00+00:00")
 
 
 def test_json_of_a_conversation_is_a_line_for_each_answer(

@@ -83,6 +83,8 @@ def _print_links(reply: "SchemaReply") -> None:
     )
     _print_group("left out for want of room", links.dropped)
     print(f"\n{links.ddl}\n\n{links.ddl_tokens} tokens")
+    if read_at := reply.linked.schema_read_at:
+        print(f"{links.database} as it was at {read_at}: rag index --database reads it again")
     if links.answerable is not None:
         print(f"chance that this schema answers the question: {links.answerable:.2f}")
 

@@ -18,6 +18,7 @@ from rag_core.schema.model import Column, ColumnKey, Database, ForeignKey, Table
 
 SCHEMA_CHUNKING = Chunking(strategy="blocks", chunk_size=8000, overlap=0)
 PART_FIELD = "schema_part"
+READ_AT_FIELD = "schema_read_at"  # ISO 8601, UTC
 TABLE_PART, COLUMN_PART, VALUES_PART, QUESTION_PART = "table", "column", "values", "question"
 SHOWN_VALUES = 5  # of a column in its own chunk; all that are kept stand in chunks of their own
 MAX_VALUE_CHARS = 80  # of a shown value
@@ -49,15 +50,17 @@ def filter_part(database: str, part: str) -> list[Filter]:
     return [Filter("source", "eq", build_source(database)), Filter(f"metadata.{PART_FIELD}", "eq", part)]
 
 
-def build_table_upload(table: Table, database: Database, values: Mapping[str, Sequence[str]]) -> Upload:
-    """Return the document of a table: itself, its columns, and `values` of them by column."""
+def build_table_upload(
+    table: Table, database: Database, values: Mapping[str, Sequence[str]], *, read_at: str
+) -> Upload:
+    """Return the document of a table: itself, its columns, `values` of them by column, and when they were read."""
     keys = [key for key in database.foreign_keys if key.table == table.name]
     parts = [
         (TABLE_PART, _format_table(table, database.name)),
         *((COLUMN_PART, format_column(table, column, keys)) for column in table.columns),
         *((VALUES_PART, text) for name, kept in values.items() for text in _format_values(table.name, name, kept)),
     ]
-    return _build_upload(database.name, table.name, parts)
+    return replace(_build_upload(database.name, table.name, parts), metadata={READ_AT_FIELD: read_at})
 
 
 def build_questions_upload(database: str, questions: Sequence[PastQuestion]) -> Upload:
@@ -165,6 +168,12 @@ def parse_database(name: str, chunks: Iterable[Chunk]) -> Database:
             keys += references
     found = tuple(replace(table, columns=tuple(columns.get(table.name, ()))) for table in tables.values())
     return Database(name, found, tuple(keys))
+
+
+def parse_read_at(chunks: Iterable[Chunk]) -> str | None:
+    """Return since when nobody has read some of these chunks from the database; None where that is not recorded."""
+    times = [chunk.metadata.get(READ_AT_FIELD) for chunk in chunks]
+    return None if None in times else min(map(str, times), default=None)
 
 
 def parse_column_key(chunk: Chunk) -> ColumnKey | None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,8 +70,10 @@ async def index_inspected_database(
     """Index what was read of a database, and the questions asked before; tables that it lost are purged."""
     database = inspected.database
     past, notes = await asyncio.to_thread(_read_past_sql, past, inspected) if past else (past, [])
+    read_at = datetime.now(UTC).isoformat(timespec="seconds")
     uploads = [
-        documents.build_table_upload(table, database, inspected.values.get(table.name, {})) for table in database.tables
+        documents.build_table_upload(table, database, inspected.values.get(table.name, {}), read_at=read_at)
+        for table in database.tables
     ]
     uploads += [documents.build_questions_upload(database.name, past)] if past else []
     results = [await _index_upload(upload, scope, kit, run) for upload in uploads]

@@ -32,11 +32,15 @@ NOTHING_CHOSEN = ModelReading()
 
 @dataclass(frozen=True, slots=True)
 class LinkedQuestion:
-    """What a question was linked to, with the passages of rules and the questions asked before, nearest first."""
+    """What a question was linked to, with the passages of rules and the questions asked before, nearest first.
+
+    `schema_read_at` is when the schema was read from its database (ISO 8601, UTC): what changed since is not known.
+    """
 
     links: SchemaLinks
     rules: Ranking
     past_questions: Sequence[PastQuestion]
+    schema_read_at: str | None = None
 
 
 async def link_question(
@@ -68,7 +72,8 @@ async def link_question(
         reading = await _read_by_model(text, wide, schema, kit, run)
         asked = replace(asked, reading=replace(asked.reading, parts=reading.parts), chosen=reading)
     links = await _estimate_answerable(text, await _link(asked, kit, run, budget), schema.database, kit, run)
-    return LinkedQuestion(await asyncio.to_thread(write_ddl, links, schema.database, budget.tokens), rules, past)
+    links = await asyncio.to_thread(write_ddl, links, schema.database, budget.tokens)
+    return LinkedQuestion(links, rules, past, schema.read_at)
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ class StoredSchema:
     """A database read from the index, with its words, and the columns by the chunks in which they stand.
 
     `log` has the questions that were asked of it before; `backgrounds`, by embedding space, are filled when first
-    needed.
+    needed. `read_at` is when it was indexed (ISO 8601, UTC), None where that is not recorded.
     """
 
     database: Database
@@ -52,6 +52,7 @@ class StoredSchema:
     columns_by_chunk: Mapping[str, ColumnKey]
     log: QuestionLog = field(default_factory=QuestionLog)
     backgrounds: dict[str, Background] = field(default_factory=dict)
+    read_at: str | None = None
 
 
 _kept_schemas: WeakKeyDictionary[ChunkStore, OrderedDict[tuple[str, Scope], tuple[str, StoredSchema]]]
@@ -109,7 +110,8 @@ async def _read_schema(name: str, scope: Scope, index: Index) -> StoredSchema:
     log = QuestionLog(map(documents.parse_past_question, asked), frozenset(known))
     meanings = await _find_meanings(database, scope, index)
     database = explain_columns(database, meanings)
-    return StoredSchema(database, SchemaWords(database, meanings), keys, log)
+    read_at = documents.parse_read_at(chunks)
+    return StoredSchema(database, SchemaWords(database, meanings), keys, log, read_at=read_at)
 
 
 async def _find_meanings(database: Database, scope: Scope, index: Index) -> dict[str, str]:

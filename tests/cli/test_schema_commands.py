@@ -1,5 +1,6 @@
 """`rag index --database` and `rag link`."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ def test_a_database_is_indexed_and_a_question_linked_to_it(folder: Path, capsys:
     assert "  superhero.eye_colour_id = colour.id\n" in shown.out
     assert "  colour.colour = 'Blue'\n" in shown.out
     assert "CREATE TABLE superhero (" in shown.out
+    assert re.search(r"^heroes as it was at 20\S+: rag index --database reads it again$", shown.out, re.M)
 
 
 @pytest.mark.parametrize("further", [["a.md"], ["--plan"]])

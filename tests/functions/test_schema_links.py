@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,28 @@ def test_a_deleted_table_is_linked_no_more(call: Caller) -> None:
     call.ok("delete_document", document_id=colour, workflow_id="heroes")
     reply = call.ok("link_schema", query=QUESTION, workflow_id="heroes")
     assert "colour" not in {one["name"] for one in reply["tables"]}
+
+
+def test_a_table_that_the_database_has_lost_is_linked_until_it_is_indexed_again_and_the_reply_says_of_when_it_is(
+    call: Caller, rag: RAG, tmp_path: Path
+) -> None:
+    """Nothing is asked of the database at question time: the address is not kept."""
+
+    def link() -> tuple[str, set[str]]:
+        reply = call.ok("link_schema", query=QUESTION, workflow_id="heroes")
+        return reply["schema_read_at"], {table["name"] for table in reply["tables"]}
+
+    before = datetime.now(UTC) - timedelta(seconds=60)
+    with sqlite3.connect(tmp_path / "heroes.sqlite") as db:
+        db.execute("drop table alignment")
+    read_at, tables = link()
+    assert "alignment" in tables
+    assert before < datetime.fromisoformat(read_at) < datetime.now(UTC)
+    source = DatabaseSource(f"sqlite:///{tmp_path}/heroes.sqlite")
+    assert asyncio.run(rag.index_database(source, scope="heroes")).removed == 1
+    read_again_at, tables = link()
+    assert "alignment" not in tables
+    assert read_again_at >= read_at
 
 
 def test_a_hostile_schema_changes_nothing_but_the_text_shown(call: Caller, rag: RAG, tmp_path: Path) -> None:

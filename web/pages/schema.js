@@ -1,7 +1,7 @@
 // /rag/schema: what of a database a question needs, as boxes of tables that joins connect, and as DDL to copy.
 
 import { buildAddress, sendJson } from "../api.js";
-import { Chip, CopyButton, Empty, ErrorBox, Field, Loading, Page, buildSourceAddress, formatCount, formatUsd, useLoad } from "../components.js";
+import { Chip, CopyButton, Empty, ErrorBox, Field, Loading, Page, Time, buildSourceAddress, formatCount, formatUsd, useLoad } from "../components.js";
 import { html, useEffect, useRef, useState } from "../html.js";
 import { buildColumnKey, traceJoins } from "../joins.js";
 
@@ -81,7 +81,7 @@ function TableDrawing({ links }) {
       <svg aria-hidden="true">${lines.map(({ index, join, d }) => html`<path key=${index} class=${join.match_share === null ? "" : "inferred"} d=${d} />`)}</svg>
       ${links.tables.map((table) => html`<${TableBox} key=${table.name} table=${table} links=${links} />`)}
     </div>
-    <figcaption class="hint">${size}. A line joins two columns that are equal; a dashed one was inferred from names, types and values.</figcaption>
+    <figcaption class="hint">${size}${links.schema_read_at && html`, read <${Time} at=${links.schema_read_at} />`}. A line joins two columns that are equal; a dashed one was inferred from names, types and values.</figcaption>
   </figure>`;
 }
 

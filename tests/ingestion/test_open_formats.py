@@ -38,6 +38,96 @@ def test_an_open_text_keeps_headings_lists_tables_and_notes() -> None:
     assert (extraction.title, extraction.notes) == ("Depot handbook", ("1 runs of hidden text were left out",))
 
 
+LEVEL = '<text:{tag} text:level="{level}" style:num-format="{format}" {more}/>'
+
+
+def list_level(level: int, format: str = "1", tag: str = "list-level-style-number", **more: object) -> str:
+    attributes = " ".join(f'{name.replace("_", ":", 1).replace("_", "-")}="{value}"' for name, value in more.items())
+    return LEVEL.format(tag=tag, level=level, format=format, more=attributes)
+
+
+CONTRACT_STYLES = f"""<o:styles xmlns:o="urn:oasis:names:tc:opendocument:xmlns:office:1.0" {made.OPEN_NAMES}>
+<text:outline-style style:name="Outline">{list_level(1, "I", "outline-level-style", style_num_prefix="Annex ")}
+{list_level(2, "1", "outline-level-style", text_display_levels=2)}{list_level(3, "", "outline-level-style")}
+</text:outline-style>
+<style:style style:name="plain" style:family="paragraph" style:list-style-name=""/>
+<text:list-style style:name="clauses">{list_level(1, style_num_suffix=".", text_start_value=3)}
+{list_level(2, text_display_levels=2)}{list_level(3, "a", style_num_prefix="(", style_num_suffix=")")}</text:list-style>
+<text:list-style style:name="other">{list_level(1, "A", style_num_suffix=")")}</text:list-style></o:styles>"""
+
+
+def items(*texts: str, style: str = "", **more: str) -> str:
+    """A list whose items are these texts, or lists of their own."""
+    attributes = "".join(f' {name.replace("_", ":", 1).replace("_", "-")}="{value}"' for name, value in more.items())
+    named = f' text:style-name="{style}"' if style else ""
+    inner = (f"<text:list-item>{text if text.startswith('<') else f'<text:p>{text}</text:p>'}" for text in texts)
+    return f"<text:list{named}{attributes}>{''.join(f'{item}</text:list-item>' for item in inner)}</text:list>"
+
+
+def read_lines(content: str) -> list[str]:
+    data = made.make_open(content, "text", **{"styles.xml": CONTRACT_STYLES.encode()})
+    return [block.text for block in extract_in_process(data, "a.odt").blocks]
+
+
+def test_clauses_of_an_open_text_have_the_numbers_that_their_reader_sees() -> None:
+    """Prefix, levels, letters and start; a list in an item counts anew, and deeper items need no item above them."""
+    letters = items("<text:p>Of a part.</text:p>", "Of all.")
+    clauses = f"<text:p>Notice</text:p>{items(f'<text:p>In writing</text:p>{letters}', 'In time')}"
+    assert read_lines(items("Term", clauses, f"<text:p>Fees</text:p>{items('Due')}", style="clauses")) == [
+        "3. Term",
+        "4. Notice",
+        "  4.1 In writing",
+        "    (a) Of a part.",
+        "    (b) Of all.",
+        "  4.2 In time",
+        "5. Fees",
+        "  5.1 Due",
+    ]
+
+
+def test_a_list_of_an_open_text_goes_on_where_it_says_so() -> None:
+    """By an earlier list's id, or as the last of its style; a level without a paragraph of its own counts nothing."""
+    first = items("One", style="clauses", xml_id="l1")
+    between = items("Else", style="other")
+    deeper = items(items("Deep"), style="clauses", text_continue_numbering="true") * 2
+    by_id = items("Two", style="clauses", text_continue_list="l1")
+    anew = items("Anew", style="clauses")
+    assert read_lines(first + between + deeper + by_id + anew) == [
+        "3. One",
+        "A) Else",
+        "  3.1 Deep",
+        "  3.2 Deep",
+        "4. Two",
+        "3. Anew",
+    ]
+
+
+def test_headings_of_an_open_text_have_the_numbers_of_the_outline() -> None:
+    """In a list of the outline too; a heading that is taken out of it, or whose level has no number, has none."""
+    heading = '<text:h text:outline-level="{}" {}>{}</text:h>'
+    listed = items(items(heading.format(2, "", "Fuel")), style="Outline", text_continue_numbering="true")
+    content = [
+        heading.format(1, "", "Terms"),
+        heading.format(2, "", "Scope"),
+        listed,
+        heading.format(3, "", "Note"),
+        heading.format(1, 'text:style-name="plain"', "Preface"),
+        heading.format(1, 'text:is-list-header="true"', "Unnumbered"),
+        heading.format(1, "", "Prices"),
+        heading.format(2, 'text:start-value="5"', "Later"),
+    ]
+    assert read_lines("".join(content)) == [
+        "Annex I Terms",
+        "I.1 Scope",
+        "I.2 Fuel",
+        "Note",
+        "Preface",
+        "Unnumbered",
+        "Annex II Prices",
+        "II.5 Later",
+    ]
+
+
 def test_white_text_of_an_open_text_is_hidden_and_on_a_dark_ground_it_is_not() -> None:
     white = '<text:p><text:span text:style-name="white">{}</text:span>.</text:p>'
     cell = f"<table:table-row><table:table-cell>{white.format('seen')}</table:table-cell></table:table-row>"

@@ -63,6 +63,13 @@ class ListCounter:
                 self._counts.pop((word_list.definition, deeper), None)
         return self._format_number(word_list, level)
 
+    def restart(self, list_id: str, depth: int, start: int | None = None) -> None:
+        """Let the next item of a level have this number, by default the one with which the level starts."""
+        word_list = self.lists[list_id]
+        self._counts.pop((word_list.definition, depth), None)
+        if start is not None:
+            self._counts[word_list.definition, depth] = start - 1
+
     def _begin(self, list_id: str, word_list: WordList) -> None:
         if list_id not in self._begun:
             self._begun.add(list_id)

@@ -4,13 +4,14 @@ Headers, footers, comments and deleted text are left out; hidden text too, with 
 it is laid out, so a paragraph or table is placed by its number.
 """
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from rag_core.core.model import Block, Extraction
 from rag_core.ingestion.extract.extraction import collect_blocks
+from rag_core.ingestion.extract.odt_numbering import OpenListCounter, read_list_levels
 from rag_core.ingestion.extract.opendocument import (
+    PARAGRAPH_TAGS,
     TABLE,
     TEXT,
     OpenDocument,
@@ -42,7 +43,7 @@ class _TextReader:
     def __init__(self, document: OpenDocument) -> None:
         self._document, self._maker = document, BlockMaker()
         self._paragraphs = self._tables = self._given_notes = 0
-        self._items: Counter[tuple[str, int]] = Counter()
+        self._lists = OpenListCounter(read_list_levels(document.style_parts))
 
     def read(self, parent: Any) -> Iterator[Block]:
         for element in parent:
@@ -55,7 +56,7 @@ class _TextReader:
         elif element.tag == f"{TEXT}p":
             yield from self._read_paragraph(element)
         elif element.tag == f"{TEXT}list":
-            yield from self._read_list(element, "", 1)
+            yield from self._read_list(element)
         elif element.tag == f"{TABLE}table":
             self._tables += 1
             if table := self._maker.make_table(self._document.read_table(element), f"table {self._tables}"):
@@ -63,10 +64,14 @@ class _TextReader:
         elif isinstance(element.tag, str) and element.tag not in _UNREAD_TAGS:
             yield from self.read(element)
 
-    def _read_heading(self, element: Any) -> Iterator[Block]:
+    def _read_heading(self, element: Any, number: str | None = None) -> Iterator[Block]:
+        """Yield a heading behind its number, by default that of the outline."""
+        level = read_count(element, f"{TEXT}outline-level")
         text = self._document.read_text(element).replace("\n", " ")
+        if number is None and self._document.get_style(element).list_style != "":
+            number = self._lists.count_heading(element, level - 1)
         if text:
-            yield self._maker.make_heading(text, self._count_paragraph(), read_count(element, f"{TEXT}outline-level"))
+            yield self._maker.make_heading(f"{number or ''} {text}".strip(), self._count_paragraph(), level)
 
     def _read_paragraph(self, element: Any, mark: str = "") -> Iterator[Block]:
         for paragraph in (element, *iterate_paragraphs(element)):
@@ -77,26 +82,32 @@ class _TextReader:
         self._paragraphs += 1
         return f"paragraph {self._paragraphs}"
 
-    def _read_list(self, element: Any, style: str, level: int) -> Iterator[Block]:
-        """Yield the items of a list, each behind its number or a dash; a list without a style has that of its own."""
-        style = element.get(f"{TEXT}style-name") or style
-        if element.get(f"{TEXT}continue-numbering") != "true":
-            self._items[style, level] = 0
+    def _read_list(self, element: Any) -> Iterator[Block]:
+        style = element.get(f"{TEXT}style-name", "")
+        yield from self._read_items(element, style, self._lists.begin_list(element, style), 0)
+
+    def _read_items(self, element: Any, style: str, key: str, depth: int) -> Iterator[Block]:
+        """Yield the items of a list, each behind its number or a dash; one without a paragraph is not counted."""
         for item in element.iterchildren(f"{TEXT}list-item", f"{TEXT}list-header"):
-            mark = self._make_mark(style, level) if item.tag == f"{TEXT}list-item" else ""
+            is_first = item.tag == f"{TEXT}list-item"
             for child in item:
                 if child.tag == f"{TEXT}list":
-                    yield from self._read_list(child, style, min(level + 1, _MAX_DEPTH))
-                elif child.tag == f"{TEXT}h":
-                    yield from self._read_heading(child)
-                elif child.tag == f"{TEXT}p":
-                    yield from self._read_paragraph(child, mark)
-                    mark = "  " * level
+                    own_style, deeper = child.get(f"{TEXT}style-name") or style, min(depth + 1, _MAX_DEPTH - 1)
+                    yield from self._read_items(
+                        child, own_style, self._lists.begin_sublist(child, style, key, deeper), deeper
+                    )
+                elif child.tag in PARAGRAPH_TAGS:
+                    number = self._lists.count_item(item, key, depth) if is_first else ""
+                    yield from self._read_item(child, number, depth, is_first=is_first)
+                    is_first = False
 
-    def _make_mark(self, style: str, level: int) -> str:
-        self._items[style, level] += 1
-        is_numbered = level in self._document.numbered_levels.get(style, ())
-        return f"{'  ' * (level - 1)}{f'{self._items[style, level]}.' if is_numbered else '-'} "
+    def _read_item(self, element: Any, number: str, depth: int, *, is_first: bool) -> Iterator[Block]:
+        if element.tag == f"{TEXT}h":
+            yield from self._read_heading(element, number)
+        else:
+            yield from self._read_paragraph(
+                element, f"{'  ' * depth}{number or '-'} " if is_first else "  " * (depth + 1)
+            )
 
     def _read_pending_notes(self) -> Iterator[Block]:
         """Yield the notes referred to since the last call, each behind its number."""

@@ -35,25 +35,26 @@ _TITLE = "{http://purl.org/dc/elements/1.1/}title"
 
 @dataclass(frozen=True, slots=True)
 class OpenStyle:
-    """What a style says of the text set in it; None where it does not say. `is_shown` is of a sheet or a slide."""
+    """What a style says of the text set in it; None where it does not say. `is_shown` is of a sheet or a slide.
+
+    `list_style` names the list of its paragraphs, "" for none.
+    """
 
     is_hidden: bool | None = None
     is_white: bool | None = None
     is_shaded: bool | None = None
     is_shown: bool = True
+    list_style: str | None = None
 
 
 @dataclass(slots=True)
 class OpenDocument:
-    """An opened document: the element that holds its content, its styles, and the format of numbers of its lists.
-
-    `numbered_levels` has the levels, from 1, at which a list of this style is numbered.
-    """
+    """An opened document: the element that holds its content, its styles, and the parts in which they stand."""
 
     body: Any
     title: str
     styles: Mapping[str, OpenStyle]
-    numbered_levels: Mapping[str, frozenset[int]]
+    style_parts: Sequence[Any]
     hidden_runs: int = 0
     notes: list[Any] = field(default_factory=list)  # footnotes and endnotes that were referred to, in order
 
@@ -137,7 +138,7 @@ def open_document(data: bytes, content: str, program: str) -> Iterator[OpenDocum
             message = f"the file is an OpenDocument file of another kind, or damaged: save it again in {program}"
             raise UnreadableDocument(message, code="document_damaged")
         parts = [part for part in (styles, root) if part is not None]
-        yield OpenDocument(body, _read_title(package), _read_styles(parts), _read_numbered_levels(parts))
+        yield OpenDocument(body, _read_title(package), _read_styles(parts), parts)
 
 
 def _read_part(package: zipfile.ZipFile, name: str) -> bytes:
@@ -187,6 +188,7 @@ def _parse_style(element: Any) -> OpenStyle:
         is_white=None if colour is None else colour in ("#ffffff", "#fff", "white"),
         is_shaded=None if ground is None else ground not in ("transparent", "#ffffff", "white"),
         is_shown=said.get(f"{TABLE}display") != "false" and said.get(f"{PRESENTATION}visibility") != "hidden",
+        list_style=element.get(f"{STYLE}list-style-name"),
     )
 
 
@@ -196,19 +198,8 @@ def _inherit(own: OpenStyle, base: OpenStyle) -> OpenStyle:
         base.is_white if own.is_white is None else own.is_white,
         base.is_shaded if own.is_shaded is None else own.is_shaded,
         own.is_shown,
+        base.list_style if own.list_style is None else own.list_style,
     )
-
-
-def _read_numbered_levels(parts: Sequence[Any]) -> dict[str, frozenset[int]]:
-    return {
-        style.get(f"{STYLE}name", ""): frozenset(
-            read_count(level, f"{TEXT}level")
-            for level in style.iterchildren(f"{TEXT}list-level-style-number")
-            if level.get(f"{STYLE}num-format")
-        )
-        for part in parts
-        for style in part.iter(f"{TEXT}list-style")
-    }
 
 
 def read_count(element: Any, name: str, most: int = MAX_REPEATS) -> int:

@@ -6,6 +6,9 @@ from hashlib import sha256
 from typing import Any
 
 from rag_core.answering.answer import answer_by_extraction, answer_from_evidence
+from rag_core.answering.computing.computed_answers import asks_to_compute_rows
+from rag_core.answering.computing.named_cells import has_any
+from rag_core.answering.computing.questions import parse_operation
 from rag_core.answering.drafting import GenerationOptions, join_claims, realign_claims
 from rag_core.core.errors import RagError
 from rag_core.core.kit import Kit
@@ -19,12 +22,14 @@ from rag_core.guard.input_check import check_input
 from rag_core.guard.output_redaction import redact_answer
 from rag_core.guard.placeholders import remove_placeholders
 from rag_core.guard.redaction import redact_text
+from rag_core.ingestion.tables import read_row_cells
 from rag_core.retrieval.captions import add_lexical_captions
 from rag_core.retrieval.classical_retrieval import rank_excerpts_by_relevance, retrieve_evidence
 from rag_core.retrieval.excerpts import get_relevance, number_evidence
 from rag_core.retrieval.search import label_variants
 from rag_core.retrieval.spelling_reranker import SpellingReranker
 from rag_core.text.abbreviations import expand_abbreviations, spell_as_in
+from rag_core.text.terms import extract_terms
 
 CLASSICAL_GENERATION = GenerationOptions(max_tokens=200, top_p=0.9, within_s=120.0)  # S4-24, S4-23
 MIN_RELEVANCE_RATIO = 0.9  # of the best passage's relevance, for a document to be quoted beside it
@@ -34,6 +39,7 @@ LOG_TIMEOUT_S = 10.0  # the answer is ready and waits; what comes too late for i
 WEB_CONFIDENCE_FACTOR = 0.5
 WEB_LABEL = "web"  # in `found_by` of a passage that is not from the index
 ZERO_CONFIDENCE = Confidence(0.0, {}, "0: there is nothing to rely on")
+NOTHING_COMPUTED = "the pipeline classical quotes and computes nothing over tables; standard, rerank and advanced do"
 NO_RESULTS_TEXT = "No relevant results: nothing that was found is about this question."
 
 
@@ -116,6 +122,7 @@ async def generate_answer(query: Query, kit: Kit, run: Run) -> Answer:
         if relevant
         else await answer_from_web(query, passages, kit, run)
     )
+    answer = refuse_uncomputed(answer, query, run)
     clean_answer, spans = await run.step("redact_answer", redact_answer(answer, kit.redactor))
     report_redactions("answer", spans, run)
     return clean_answer
@@ -135,6 +142,29 @@ async def answer_from_index(query: Query, evidence: tuple[Evidence, ...], kit: K
         run.warn("low_confidence", f"{reached}, so the documents' own sentences are given")
         answer = await answer_by_extraction(query.text, evidence, kit, run)
     return await add_quotes_of_other_documents(answer, query, kit, run)
+
+
+def refuse_uncomputed(answer: Answer, query: Query, run: Run) -> Answer:
+    """Return a refusal where only rows are quoted over which a count, sum or comparison is asked, and say why.
+
+    A refusal for another reason says so too, where rows on the subject were found.
+    """
+    if answer.origin == "model" or parse_operation(query.text) is None:
+        return answer
+    is_refused = answer.status == "unknown"
+    if is_refused and not any(_is_row_on(query.text, passage) for passage in answer.evidence):
+        return answer
+    if not is_refused and not asks_to_compute_rows(query.text, answer.claims, answer.evidence):
+        return answer
+    run.warn("not_computed", f"this was not computed: {NOTHING_COMPUTED}")
+    refusal = f"I don't know: {NOTHING_COMPUTED}."
+    return replace(answer, text=refusal, status="unknown", claims=(), confidence=ZERO_CONFIDENCE)
+
+
+def _is_row_on(query_text: str, passage: Evidence) -> bool:
+    chunk = passage.hit.chunk
+    is_row = " | " in passage.text or bool(read_row_cells(passage.text, chunk.metadata))
+    return is_row and has_any(extract_terms(query_text), extract_terms(f"{chunk.title} {passage.text}"))
 
 
 async def add_quotes_of_other_documents(answer: Answer, query: Query, kit: Kit, run: Run) -> Answer:

@@ -54,6 +54,44 @@ def test_a_confidence_comes_with_what_it_was_made_of(call: Caller) -> None:
     assert confidence["formula"]
 
 
+STORES = """# Stores of the region
+
+The region has several stores, and each store is listed with its city and its revenue in 2025.
+
+| Store | City | Revenue 2025 (EUR) | Opened |
+|---|---|---|---|
+| Alpha | Oslo | 210,000 | 2011 |
+| Beta | Oslo | 190,000 | 2015 |
+| Gamma | Bergen | 330,000 | 2009 |
+"""
+COUNTED = "| City | Stores in the city | Opened |\n|---|---|---|\n| Oslo | 12 | 2011 |\n| Bergen | 7 | 2009 |\n"
+
+
+@pytest.mark.parametrize(
+    ("workflow", "question", "answer"),
+    [
+        ("stores", "How many stores are in Oslo?", None),  # one of two rows was quoted
+        ("stores", "What is the total revenue of the stores in 2025?", None),
+        ("stores", "Which store had the highest revenue in 2025?", None),
+        ("stores", "How many stores opened before 2012?", None),  # refused by the small model
+        ("stores", "What was the revenue of Gamma in 2025?", "330,000"),
+        ("counted", "How many stores are in the city of Oslo?", "12"),  # the row states it
+        ("stores", "How many moons does Jupiter have?", ""),  # not for want of computing
+    ],
+)
+def test_the_classical_pipeline_computes_nothing_and_says_so(
+    workflow: str, question: str, answer: str | None, call: Caller
+) -> None:
+    """Rows over which something is to be computed are no answer."""
+    content = STORES if workflow == "stores" else COUNTED
+    call.ok("index_document", content=content, document_id="s", source="s.md", filename="s.md", workflow_id=workflow)
+    reply = call.ok("rag/ask", query=question, pipeline="classical", workflow_id=workflow)
+    codes = {warning["code"] for warning in reply["warnings"]}
+    assert ("not_computed" in codes) is (answer is None)
+    assert (reply["status"] == "answered") is bool(answer)
+    assert ("computes nothing over tables" if answer is None else answer) in reply["answer"]
+
+
 def test_what_nobody_wrote_is_not_known_and_that_is_an_answer(call: Caller) -> None:
     """S2-42: with the nearest passages, and nothing that passes for a claim."""
     reply = call.ok("rag/ask", query="Who painted the ceiling of the Sistine Chapel?", pipeline="standard")

@@ -22,7 +22,9 @@ from rag_core.core.model import Citation, Claim, Evidence, Judgement, Ranking
 from rag_core.core.presets import Query
 from rag_core.core.run import Run
 from rag_core.ingestion.tables import read_row_cells
+from rag_core.text.figures import parse_figure
 from rag_core.text.identifiers import UNITS
+from rag_core.text.layout import split_cells
 from rag_core.text.terms import extract_terms
 
 MAX_READ_DOCUMENTS = 6  # of those found, best first, whose tables are read
@@ -35,6 +37,7 @@ PLANNING_TIMEOUT_S = 30.0
 _STATED_RESULT = re.compile(
     r"\b(?:changes?|difference|average|mean|more|less|growth|increase|decrease)\b|%", re.IGNORECASE
 )
+_TOTAL = re.compile(r"\b(?:total|sum|all)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +141,30 @@ def find_uncomputed(question: str, claims: Sequence[Claim]) -> ComputedAnswer | 
         return None
     is_stated = any(_STATED_RESULT.search(citation.quote) for citation in citations)
     return None if is_stated else ComputedAnswer(reason=f"the rows found do not state the {asked.kind} asked for")
+
+
+def asks_to_compute_rows(question: str, claims: Sequence[Claim], evidence: Sequence[Evidence]) -> bool:
+    """Return whether a question is for an operation over rows, and all that is quoted are rows that do not state it.
+
+    One row of several is then no count, and the row of the greatest value may be another one.
+    """
+    asked = parse_operation(question)
+    citations = [citation for claim in claims for citation in claim.citations]
+    if asked is None or asked.kind == "filter" or not citations or not all(map(is_row, citations)):
+        return False
+    if asked.kind == "count":
+        lines = [line for passage in evidence for line in passage.text.split("\n")]
+        return not any(_has_counted_figure(asked.counted, citation, lines) for citation in citations)
+    is_stated = any(_STATED_RESULT.search(citation.quote) or _TOTAL.search(citation.quote) for citation in citations)
+    return not is_stated and (asked.kind == "extreme" or len(citations) > 1)
+
+
+def _has_counted_figure(counted: frozenset[str], citation: Citation, lines: Sequence[str]) -> bool:
+    """Return whether a row has a figure under a head that names what is to be counted: "Stores | 12"."""
+    row = split_cells(citation.quote.split("\n")[-1])
+    headed = [pair for line in lines if " | " in line for pair in zip(split_cells(line), row, strict=False)]
+    headed += read_row_cells(citation.quote, citation.metadata).items()
+    return any(parse_figure(cell) and has_any(counted, extract_terms(head)) for head, cell in headed)
 
 
 def is_row(citation: Citation) -> bool:

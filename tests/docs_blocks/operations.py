@@ -120,7 +120,7 @@ WARNING_CODES = {
     "layout_pages": "So many pages were sent to Document Intelligence, which is paid by the page.",
     "lines_cut": "The text has more lines than are shown.",
     "lines_unread": "Lines of the pasted model reply belong to no part.",
-    "not_computed": "A table fits, but a cell, unit or column forbids computing.",
+    "not_computed": "A table fits, but a cell, unit or column forbids computing, or `classical` was asked.",
     "condition_not_found": "Passages on the subject lack a name, period or condition of the question.",
     "low_confidence": "An answer below its threshold: a model's is replaced by quotes, quotes by a refusal.",
     "no_effect": "An option of the request has no effect.",

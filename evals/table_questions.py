@@ -1,4 +1,4 @@
-"""`python -m evals.table_questions [first|club|everyday|village|bureau] [tuning|kept]`: questions on tables, by sets.
+"""`python -m evals.table_questions [SET] [tuning|kept]`: questions on tables, by the sets of SETS, "first" by default.
 
 Each set was written before what it shows was mended, "club", "everyday" and "bureau" by who had not read the code. An
 answer is right if it states the values and cites the cells, of the first set also if it says the operation; some
@@ -37,6 +37,7 @@ SETS = {
     "everyday": everyday_tables.FOLDER,
     "village": table_documents.FOLDER.with_name("village_tables"),
     "bureau": bureau_tables.FOLDER,
+    "harbour": table_documents.FOLDER.with_name("harbour_tables"),
 }
 
 
@@ -57,7 +58,7 @@ def load_questions(name: str = "first", half: str = "") -> list[Mapping[str, Any
 
 def build_uploads(name: str) -> list[Upload]:
     """Return the documents of a set."""
-    if name in ("club", "village"):
+    if name in ("club", "village", "harbour"):
         paths = sorted(path for path in SETS[name].iterdir() if path.suffix != ".jsonl")
         return [Upload(data=path.read_bytes(), filename=path.name) for path in paths]
     builders = {

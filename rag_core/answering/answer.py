@@ -13,6 +13,7 @@ from rag_core.answering.computing.computed_answers import (
     ComputedAnswer,
     compute_answer,
     find_uncomputed,
+    is_row,
     look_up_answer,
     plan_answer,
 )
@@ -83,11 +84,28 @@ async def answer_query(query: Query, hits: Ranking, kit: Kit, run: Run) -> Answe
         run.warn("not_computed", f"this was not computed: {computed.reason}")
     if computed and (computed.claim or not kit.has_chat_model):
         return _build_computed_answer(query.text, computed, evidence)
+    if computed and computed.is_absent:
+        return await _answer_beside_tables(query.text, computed, evidence, kit, run)
     answer, notes = await run.try_out(answer_from_evidence(query.text, evidence, kit, run, tells_claims=True))
     computed = None if kit.has_chat_model else await _find_in_tables(query, answer, hits, kit, run)
     if computed is None or (computed.claim and answer.status == "answered"):  # a field is of what was quoted
         run.keep_notes(notes)
     return answer if computed is None else _build_computed_answer(query.text, computed, evidence)
+
+
+async def _answer_beside_tables(
+    query_text: str, absent: ComputedAnswer, evidence: tuple[Evidence, ...], kit: Kit, run: Run
+) -> Answer:
+    """Answer by the chat model from text where a table has no such cell, else refuse with that reason.
+
+    Rows that a model or the extraction would quote instead are of something else, or say that the cell is empty.
+    """
+    answer, notes = await run.try_out(answer_from_evidence(query_text, evidence, kit, run))
+    citations = [citation for claim in answer.claims for citation in claim.citations]
+    if answer.origin == "model" and citations and not any(map(is_row, citations)):
+        run.keep_notes(notes)
+        return answer
+    return _build_computed_answer(query_text, absent, evidence)
 
 
 async def _find_in_tables(query: Query, answer: Answer, hits: Ranking, kit: Kit, run: Run) -> ComputedAnswer | None:

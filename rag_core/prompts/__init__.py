@@ -21,7 +21,7 @@ AVAILABILITY_PROMPT = Prompt("doctor", "Answer with one word.", "Are you there?"
 NO_PASSAGE = "none"  # in place of the id of the passage that decides
 PLANNED_OPERATIONS = (
     *("lookup", "count", "count_distinct", "sum", "average", "highest", "lowest"),
-    *("difference", "ratio", "percent_change", "share", "none"),
+    *("compare", "is_more", "is_less", "difference", "ratio", "percent_change", "share", "none"),
 )
 PLANNED_RELATIONS = ("=", "!=", ">", ">=", "<", "<=", "contains")
 NOT_NEEDED = "none"  # in place of the id of a table or column

@@ -42,10 +42,14 @@ _TOTAL = re.compile(r"\b(?:total|sum|all)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class ComputedAnswer:
-    """A claim that states an operation and its result; without one, `reason` says why nothing was computed."""
+    """A claim that states an operation and its result; without one, `reason` says why nothing was computed.
+
+    `is_absent` says that a table was read as asked, and has no such row or an empty cell there.
+    """
 
     claim: Claim | None = None
     reason: str = ""
+    is_absent: bool = False
 
 
 async def compute_answer(query: Query, hits: Ranking, kit: Kit, run: Run) -> ComputedAnswer | None:
@@ -76,7 +80,9 @@ async def plan_answer(
         return await _resolve_over_tables(parse_operation(query.text), loaded, run)
     if planned.program is None:
         return None
-    return _build_answer(await asyncio.to_thread(run_program, planned.program, query.text), state_program, run)
+    program = planned.program
+    outcome = await asyncio.to_thread(run_program, program, query.text)
+    return _build_answer(outcome, lambda resolved: state_program(resolved, program.operation), run)
 
 
 async def look_up_answer(query: Query, hits: Ranking, kit: Kit, run: Run) -> ComputedAnswer | None:
@@ -194,7 +200,7 @@ async def _resolve_over_tables(
 def _build_answer(outcome: Resolved | Unresolved, state: Callable[[Resolved], str], run: Run) -> ComputedAnswer:
     """Return the claim of what was computed, once the cells have given the same result again."""
     if isinstance(outcome, Unresolved):
-        return ComputedAnswer(reason=outcome.reason)
+        return ComputedAnswer(reason=outcome.reason, is_absent=outcome.is_absent)
     if not is_recomputed(outcome.computation) or not are_quoted((*outcome.given, *outcome.conditions)):
         return ComputedAnswer(reason="the result does not follow from the cells as they are quoted")
     run.techniques["operation"] = f"{outcome.computation.kind} over {len(outcome.computation.cells)} cells"

@@ -12,12 +12,25 @@ from rag_core.answering.computing.operations import (
     find_mixed_units,
     find_obstacle,
 )
-from rag_core.answering.computing.programs import Program, RowCondition, find_doubt, find_unfounded
+from rag_core.answering.computing.programs import (
+    Program,
+    RowCondition,
+    find_doubt,
+    find_unfounded,
+    fold,
+    group_conditions,
+    meets,
+    name_head,
+    write_conditions,
+)
 from rag_core.answering.computing.stored_tables import CitedRow
 from rag_core.text.cell_values import DATE, YEARLESS_DATE, parse_cell_value
 
 _DATES = (DATE, YEARLESS_DATE)
 _PAIRED: dict[str, OperationKind] = {
+    "compare": "compare",
+    "is_more": "compare",
+    "is_less": "compare",
     "difference": "difference",
     "ratio": "multiple",
     "percent_change": "ratio",
@@ -31,7 +44,7 @@ def run_program(program: Program, question: str) -> Resolved | Unresolved:
     if not program.table.is_whole:
         return Unresolved("a row of the table is stored in parts, so it may be incomplete")
     if reason := find_unfounded(program):
-        return Unresolved(reason)
+        return Unresolved(reason, is_absent=_names_no_row(program, question))
     doubt = find_doubt(program, question)
     match program.operation:
         case "lookup":
@@ -45,16 +58,25 @@ def run_program(program: Program, question: str) -> Resolved | Unresolved:
     return _compare_sides(program, doubt)
 
 
+def _names_no_row(program: Program, question: str) -> bool:
+    """Return whether a cell is looked up in a row that the question names and the table does not have."""
+    values = [c.value for c in program.where if c.relation == "=" and c.other is None]
+    rows = program.table.rows
+    absent = [value for value in values if not any(fold(value) == fold(cell) for row in rows for cell in row.cells)]
+    return program.operation == "lookup" and any(fold(value) in fold(question) for value in absent)
+
+
 def _select(program: Program, conditions: Sequence[RowCondition]) -> list[CitedRow]:
     """Return the rows that meet conditions, those of totals only where one of these names it."""
     table = program.table
-    rows = [row for row in table.rows if all(condition.holds(row) for condition in conditions)]
+    groups = group_conditions(conditions)
+    rows = [row for row in table.rows if meets(row, groups)]
     is_named = any(condition.column in (0, table.name_at) and condition.relation == "=" for condition in conditions)
     return [row for row in rows if is_named or table.is_list or not is_total(row, table)]
 
 
 def _write(program: Program, conditions: Sequence[RowCondition]) -> str:
-    return " and ".join(condition.write(program.table) for condition in conditions)
+    return write_conditions(conditions, program.table)
 
 
 def _explain_empty(program: Program, conditions: Sequence[RowCondition]) -> str:
@@ -73,7 +95,7 @@ def _get_name(program: Program, row: CitedRow) -> CitedCell:
 
 def _list_condition_cells(program: Program, rows: Sequence[CitedRow]) -> tuple[CitedCell, ...]:
     """Return the cells by which rows were chosen, those that have words."""
-    columns = dict.fromkeys(condition.column for condition in program.conditions)
+    columns = dict.fromkeys(n for c in program.conditions for n in (c.column, c.other) if n is not None)
     return tuple(_get_cell(program, row, n) for row in rows for n in columns if row.cells[n].strip())
 
 
@@ -85,9 +107,9 @@ def _look_up(program: Program, doubt: str) -> Resolved | Unresolved:
     cells = [_get_cell(program, row, column) for row in rows if row.cells[column].strip()]
     empty = tuple(row.label for row in rows if not row.cells[column].strip())
     if not cells:
-        return Unresolved(
-            f"no row has {_write(program, program.where)}" if not rows else f"{empty[0]} has no cell there"
-        )
+        if not rows:
+            return Unresolved(_explain_empty(program, program.where), is_absent=True)
+        return _explain_empty_cell(_get_cell(program, rows[0], column))
     return Resolved(
         program.table,
         compute("lookup", cells),
@@ -96,6 +118,10 @@ def _look_up(program: Program, doubt: str) -> Resolved | Unresolved:
         conditions=_list_condition_cells(program, rows),
         doubt=doubt,
     )
+
+
+def _explain_empty_cell(cell: CitedCell) -> Unresolved:
+    return Unresolved(f"the table has no {cell.column or 'cell'} for {cell.row.label}", is_absent=True)
 
 
 def _count(program: Program, doubt: str) -> Resolved | Unresolved:
@@ -132,7 +158,9 @@ def _run_across(program: Program, doubt: str) -> Resolved | Unresolved:
     valued = [cell for cell in cells if cell.figure]
     missing = tuple(cell.row.label for cell in cells if not cell.figure)
     if not valued:
-        return Unresolved(f"no row has a figure in {program.table.columns[program.column]}")
+        return Unresolved(f"no row has a figure in {name_head(program.table, program.column)}")
+    if program.operation in _ADDED and (without := _find_value_without_figure(program, valued)):
+        return Unresolved(f"no row with {without} has a figure in {name_head(program.table, program.column)}")
     if reason := find_mixed_units(valued):
         return Unresolved(reason)
     condition = _write(program, program.where)
@@ -150,13 +178,22 @@ def _run_across(program: Program, doubt: str) -> Resolved | Unresolved:
     return Resolved(program.table, computation, condition, missing, given=given, conditions=conditions, doubt=doubt)
 
 
+def _find_value_without_figure(program: Program, valued: Sequence[CitedCell]) -> str:
+    """Return which of several values that rows may have has nothing to add, "" for none: a sum lacks what it names."""
+    for group in group_conditions(program.where):
+        for condition in group if len(group) > 1 else ():
+            if not any(condition.holds(cell.row) for cell in valued):
+                return _write(program, [condition])
+    return ""
+
+
 def _has_dates(cells: Sequence[CitedCell]) -> bool:
     return any(cell.figure is not None and cell.figure.unit in _DATES for cell in cells)
 
 
 def _share_rows(program: Program, doubt: str) -> Resolved | Unresolved:
     whole = _select(program, program.other_where)
-    part = [row for row in whole if all(condition.holds(row) for condition in program.where)]
+    part = [row for row in whole if meets(row, group_conditions(program.where))]
     if not part or not program.where:
         return Unresolved(_explain_empty(program, program.where))
     cells = [_get_name(program, row) for row in (*part, *whole)]
@@ -175,27 +212,31 @@ def _compare_sides(program: Program, doubt: str) -> Resolved | Unresolved:
     if program.column is None:
         return Unresolved("the program does not say which column is computed with")
     other = program.column if program.other_column is None else program.other_column
-    rows, other_rows = _select(program, program.where), _select(program, program.other_where)
+    is_in_row = other != program.column and program.operation not in ("share", "ratio")
+    other_where = program.other_where or (program.where if is_in_row else ())
+    rows, other_rows = _select(program, program.where), _select(program, other_where)
     first = [_get_cell(program, row, program.column) for row in rows]
     second = [_get_cell(program, row, other) for row in other_rows]
     if first == second:
         return Unresolved("both sides of the computation are the same")
     if not first or not second:
-        return Unresolved(_explain_empty(program, program.where if not first else program.other_where))
+        return Unresolved(_explain_empty(program, program.where if not first else other_where))
+    if empty := next((cell for cell in (*first, *second) if not cell.text.strip()), None):
+        return _explain_empty_cell(empty)
     if reason := find_obstacle([*first, *second]):
         return Unresolved(reason)
     kind = _PAIRED[program.operation]
-    if kind != "difference" and _has_dates(first):
+    if kind not in ("difference", "compare") and _has_dates(first):
         return Unresolved("of dates there is no ratio")
-    if kind == "difference" and _has_dates(first) and len(first) + len(second) > 2:
+    if _has_dates(first) and len(first) + len(second) > 2:
         return Unresolved("dates cannot be added")
     divisor = sum(cell.value for cell in (first if kind == "ratio" else second))
-    if kind != "difference" and not divisor:
+    if kind not in ("difference", "compare") and not divisor:
         return Unresolved("one side is 0, by which nothing is divided")
     return Resolved(
         program.table,
         compute(kind, [*first, *second], split=len(first)),
-        sides=(_write(program, program.where), _write(program, program.other_where)),
+        sides=(_write(program, program.where), _write(program, other_where)),
         conditions=_list_condition_cells(program, [*rows, *other_rows]),
         doubt=doubt,
     )

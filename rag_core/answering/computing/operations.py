@@ -81,10 +81,14 @@ class Resolved:
 
 @dataclass(frozen=True, slots=True)
 class Unresolved:
-    """The reason why something that was asked is not computed; another table may have the column that one lacks."""
+    """The reason why something that was asked is not computed; another table may have the column that one lacks.
+
+    `is_absent` says that a table was read as asked, and has no such row or an empty cell there.
+    """
 
     reason: str
     lacks_column: bool = False
+    is_absent: bool = False
 
 
 def compute(kind: OperationKind, cells: Sequence[CitedCell], *, is_highest: bool = True, split: int = 1) -> Computation:

@@ -111,12 +111,15 @@ def _show_table(id: str, table: StoredTable, count: int) -> Mapping[str, object]
             {
                 "id": name_column(id, n),
                 "name": table.columns[n][:MAX_CELL_CHARS],
-                "cells": _list_different((row.cells[n] for row in table.rows), count),
+                **_show_cells((row.cells[n] for row in table.rows), count),
             }
             for n in range(_count_columns(table))
         ],
     }
 
 
-def _list_different(cells: Iterable[str], count: int) -> list[str]:
-    return list(dict.fromkeys(cell[:MAX_CELL_CHARS] for cell in cells))[:count]
+def _show_cells(cells: Iterable[str], count: int) -> Mapping[str, object]:
+    """Return the first different cells of a column, and how many more there are."""
+    different = list(dict.fromkeys(cell[:MAX_CELL_CHARS] for cell in cells))
+    more = len(different) - count
+    return {"cells": different[:count], **({"more": more} if more > 0 else {})}

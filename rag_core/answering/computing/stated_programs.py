@@ -20,8 +20,8 @@ from rag_core.text.cell_values import DATE, TIME, YEARLESS_DATE
 _MINUTES_PER_HOUR = 60
 
 
-def state_program(resolved: Resolved) -> str:
-    """Return the result of a program, the operation with its conditions, and the cells in words."""
+def state_program(resolved: Resolved, operation: str) -> str:
+    """Return the result of a program's operation, how the question was read, and the cells in words."""
     computation, cells = resolved.computation, resolved.computation.cells
     condition = f" with {resolved.condition}" if resolved.condition else ""
     scale = find_scale(resolved.table, cells) if cells else ""
@@ -36,6 +36,8 @@ def state_program(resolved: Resolved) -> str:
             return f"{total}. {operation}: {list_cells(cells)}." + note_missing(resolved)
         case "extreme":
             return _state_extreme(resolved, condition, scale) + note_missing(resolved)
+        case "compare":
+            return _state_comparison(computation, resolved.sides, scale, operation)
     return _state_sides(computation, resolved.sides, scale)
 
 
@@ -86,6 +88,32 @@ def _state_sides(computation: Computation, sides: tuple[str, str], scale: str) -
     return f"{_format_value(abs(computation.result), cells, scale, is_between=True)}. Difference of {heads}: {both}."
 
 
+def _state_comparison(computation: Computation, sides: tuple[str, str], scale: str, operation: str) -> str:
+    """Return which side is more and by how much, after "Yes" or "No" where one direction was asked for."""
+    cells, split, result = computation.cells, computation.split, computation.result
+    parts = list(zip((cells[:split], cells[split:]), sides, strict=True))
+    both = "; ".join(_state_side(side, cells, words) for side, words in parts) + scale
+    first, second = _name_sides(parts, cells)
+    more, less = ("later", "earlier") if _are_dates(cells) else ("more", "less")
+    amount = _format_value(abs(result), cells, scale, is_between=True)
+    found = f"{first} is {amount} {less if result > 0 else more} than {second}"
+    found = found if result else f"{first} and {second} are equal"
+    asked = {"is_more": result < 0, "is_less": result > 0}.get(operation)
+    reply = "" if asked is None else "Yes: " if asked else "No: "
+    heads = " and ".join(dict.fromkeys(cell.column for cell in cells))
+    return f"{reply}{found}. Compared {heads}: {both}."
+
+
+def _name_sides(parts: Sequence[tuple[Sequence[CitedCell], str]], cells: Sequence[CitedCell]) -> list[str]:
+    """Return the names of both sides: their rows or columns, their conditions where these tell nothing apart."""
+    names = [name_cell(side[0], cells) if len(side) == 1 else words or "all rows" for side, words in parts]
+    return names if len(set(names)) > 1 else [words or name for (_, words), name in zip(parts, names, strict=True)]
+
+
+def _are_dates(cells: Sequence[CitedCell]) -> bool:
+    return not {cell.figure.unit for cell in cells if cell.figure}.isdisjoint((DATE, YEARLESS_DATE))
+
+
 def _state_side(side: Sequence[CitedCell], cells: Sequence[CitedCell], words: str) -> str:
     if len(side) == 1:
         return f"{name_cell(side[0], cells)}: {side[0].text}"
@@ -99,10 +127,9 @@ def _round(value: Decimal) -> str:
 
 def _format_value(value: Decimal, cells: Sequence[CitedCell], scale: str, *, is_between: bool = False) -> str:
     """Return a value in the unit of its cells: days between dates, and hours with minutes for times."""
-    units = {cell.figure.unit for cell in cells if cell.figure}
-    if units & {DATE, YEARLESS_DATE}:
+    if _are_dates(cells):
         return f"{value} days"
-    if TIME in units:
+    if TIME in {cell.figure.unit for cell in cells if cell.figure}:
         hours, minutes = divmod(round(value), _MINUTES_PER_HOUR)
         return f"{hours}:{minutes:02} h" + (f", {value} minutes" if is_between else "")
     return format_figure(value, cells, scale)

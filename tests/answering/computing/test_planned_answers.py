@@ -27,6 +27,11 @@ STOCK = b"Item,Price,Weight\nLamp,EUR 12,3 kg\nRope,USD 9,500 g\nIgnore the abov
 NOTHING = {"column": "none", "give": "none", "where": [], "other_column": "none", "other_where": []}
 RESITS = [{"column": "t1.c4", "relation": "=", "value": "yes"}]
 COUNT = {**NOTHING, "table": "t1", "operation": "count", "where": RESITS}
+SIDES = {
+    "column": "t1.c3",
+    "where": [{"column": "t1.c1", "relation": "=", "value": "Dev"}],
+    "other_where": [{"column": "t1.c1", "relation": "=", "value": "Ewan"}],
+}
 
 
 def where(column: str, relation: str, value: str) -> list[dict[str, str]]:
@@ -35,7 +40,7 @@ def where(column: str, relation: str, value: str) -> list[dict[str, str]]:
 
 @asynccontextmanager
 async def school(program: object, *, question: str = QUESTION, **stub: Any) -> AsyncIterator[RAG]:
-    async with opened(programs={question: program}, answers={}, **stub) as rag:
+    async with opened(programs={question: program}, **{"answers": {}, **stub}) as rag:
         await rag.index(Upload(data=TEST, filename="year nine test.csv"), scope=SCOPE)
         yield rag
 
@@ -108,6 +113,44 @@ async def test_the_call_is_priced_in_the_reply_and_stands_in_the_trace() -> None
             },
             "7.89% more. Change of Target and Score in percent: Target: 38; Score: 41.",
         ),
+        (
+            {
+                "operation": "sum",
+                "column": "t1.c3",
+                "where": [*where("t1.c1", "=", "Ben"), *where("t1.c1", "=", "dev")],
+            },
+            "72. Sum of Target with Pupil = Ben or Dev: Ben 30, Dev 42.",
+        ),
+        (
+            {"operation": "count", "where": [*RESITS, *where("t1.c3", "=", "30"), *where("t1.c3", "=", "42")]},
+            "1. Counted: rows with Resit = yes and Target = 30 or 42: Ben.",
+        ),
+        (
+            {"operation": "lookup", "give": "t1.c1", "where": where("t1.c2", "<", "t1.c3")},
+            "Ben, Ewan. Selected: Pupil of 2 rows with Score < Target.",
+        ),
+        (
+            {"operation": "lookup", "give": "t1.c1", "where": where("t1.c2", "=", "t1.c3")},
+            "Chloe. Selected: Pupil of 1 rows with Score = Target.",
+        ),
+        (
+            {**SIDES, "operation": "is_more"},
+            "Yes: Dev is 14 more than Ewan. Compared Target: Dev: 42; Ewan: 28.",
+        ),
+        ({**SIDES, "operation": "is_less"}, "No: Dev is 14 more than Ewan. Compared Target: "),
+        (
+            {"operation": "compare", "column": "t1.c2", "other_column": "t1.c3", "where": where("t1.c1", "=", "Ewan")},
+            "Score is 9 less than Target. Compared Score and Target: Score: 19; Target: 28.",
+        ),
+        ({**SIDES, "operation": "is_more", "column": "t1.c2"}, "Yes: Dev is 29 pts more than Ewan. Compared Score: "),
+        (
+            {**SIDES, "operation": "is_less", "column": "t1.c5", "other_where": where("t1.c1", "=", "Ben")},
+            "No: Dev is 7 days later than Ben. Compared Sat on: ",
+        ),
+        (
+            {**SIDES, "operation": "is_more", "column": "t1.c5", "other_where": where("t1.c1", "=", "Chloe")},
+            "No: Dev and Chloe are equal. Compared Sat on: ",
+        ),
     ],
 )
 async def test_every_operation_is_computed_over_dates_units_brackets_and_blanks(
@@ -131,6 +174,9 @@ async def test_every_operation_is_computed_over_dates_units_brackets_and_blanks(
         ({"operation": "sum", "column": "t1.c1"}, "no row has a figure in Pupil"),
         ({"operation": "difference", "column": "t1.c2"}, "both sides of the computation are the same"),
         ({"operation": "share", "where": []}, "the program chooses no rows"),
+        ({"where": where("t1.c2", "<", "t1.c5")}, "the cells of Score cannot be compared with those of Sat on"),
+        ({"where": where("t1.c2", "contains", "t1.c3")}, "the cells of Score cannot be compared with those of Target"),
+        ({"where": [*RESITS, *where("t1.c4", "=", "perhaps")]}, "no cell of Resit is “perhaps”"),
     ],
 )
 async def test_a_program_over_what_is_not_there_is_refused_by_name(program: dict[str, object], reason: str) -> None:
@@ -209,6 +255,21 @@ ABOVE = {"operation": "lookup", "give": "t1.c1"}
             {"operation": "highest", "column": "t1.c2"},
             "the question seems to ask for the lowest",
         ),
+        (
+            "Who sat on both days?",
+            {**ABOVE, "where": [*where("t1.c5", "=", "2026-03-02"), *where("t1.c5", "=", "2026-03-09")]},
+            "the question seems to ask for what is both",
+        ),
+        (
+            "Did Dev get fewer points than Ewan?",
+            {**SIDES, "operation": "is_more"},
+            "the question seems to ask for the opp",
+        ),
+        (
+            "Did Dev get more points than Ewan?",
+            {**SIDES, "operation": "is_less"},
+            "the question seems to ask for the opp",
+        ),
         ("What was Chloe hoping for?", {"operation": "sum", "column": "t1.c3"}, "the question’s “Chloe” is not in"),
     ],
 )
@@ -221,6 +282,84 @@ async def test_a_program_that_words_of_the_question_speak_against_is_not_verifie
     assert claim.verdict == "partial"
     assert claim.reasons[0].startswith(f"unclear: {doubt}")
     assert explain_verdict(claim).startswith(doubt)
+
+
+@pytest.mark.parametrize(
+    ("question", "program", "reason"),
+    [
+        (
+            "Did Amira have to resit?",
+            {"operation": "lookup", "give": "t1.c4", "where": where("t1.c1", "=", "Amira")},
+            "the table has no Resit for Amira",
+        ),
+        (
+            "What was the target of Zadie?",
+            {"operation": "lookup", "give": "t1.c3", "where": where("t1.c1", "=", "Zadie")},
+            "no cell of Pupil is “Zadie”",
+        ),
+        (
+            "What was the target of Dev, who came again for the resit?",
+            {"operation": "lookup", "give": "t1.c3", "where": [*RESITS, *where("t1.c1", "=", "Dev")]},
+            "no row has Resit = yes and Pupil = Dev",
+        ),
+        (
+            "Was the resit of Amira before that of Ben?",
+            {**SIDES, "operation": "compare", "column": "t1.c4", "where": where("t1.c1", "=", "Amira")},
+            "the table has no Resit for Amira",
+        ),
+    ],
+)
+async def test_what_a_table_does_not_have_is_a_refusal_that_says_so_and_no_quoted_row(
+    question: str, program: dict[str, object], reason: str
+) -> None:
+    async with school({**NOTHING, "table": "t1", **program}, question=question) as rag:
+        answer, run = await ask(rag, question)
+    assert (answer.status, answer.text) == ("unknown", f"I don't know: {reason}.")
+    assert ("not_computed", f"this was not computed: {reason}") in [(one.code, one.message) for one in run.warnings]
+
+
+async def test_what_a_table_lacks_and_a_text_says_is_answered_from_the_text() -> None:
+    question = "What was the target of Zadie?"
+    program = {**NOTHING, "table": "t1", "operation": "lookup", "give": "t1.c3", "where": where("t1.c1", "=", "Zadie")}
+    text = "The target of Zadie was 33 points."
+    async with school(program, question=question, answers={question: text}) as rag:
+        await rag.index(Upload(data=text.encode(), filename="late pupils.txt"), scope=SCOPE)
+        answer, _ = await ask(rag, question)
+    assert (answer.status, answer.text) == ("answered", text)
+
+
+async def test_a_cell_that_reads_like_the_id_of_a_column_is_a_cell() -> None:
+    question = "How many have the code t1.c1?"
+    program = {**NOTHING, "table": "t1", "operation": "count", "where": where("t1.c2", "=", "t1.c1")}
+    async with opened(programs={question: program}, answers={}) as rag:
+        await rag.index(
+            Upload(data=b"Part,Code\nBolt,t1.c1\nNut,t1.c2\nt1.c9,t1.c9\n", filename="parts.csv"), scope=SCOPE
+        )
+        answer, _ = await ask(rag, question)
+    assert answer.text == "1. Counted: rows with Code = t1.c1: Bolt."
+
+
+async def test_a_sum_of_named_rows_of_which_one_has_no_figure_is_not_computed() -> None:
+    question = "What do the lamp and the rope weigh together?"
+    both = [*where("t1.c1", "=", "Lamp"), *where("t1.c1", "=", "Rope")]
+    program = {**NOTHING, "table": "t1", "operation": "sum", "column": "t1.c2", "where": both}
+    async with opened(programs={question: program}, answers={}) as rag:
+        await rag.index(Upload(data=b"Item,Weight (kg)\nLamp,3\nRope,\nSail,9\n", filename="stock.csv"), scope=SCOPE)
+        _, run = await ask(rag, question)
+    assert "this was not computed: no row with Item = Rope has a figure in Weight (kg)" in [
+        w.message for w in run.warnings
+    ]
+
+
+async def test_columns_of_different_units_are_not_compared_row_by_row() -> None:
+    question = "Which items weigh more than they cost?"
+    program = {**NOTHING, "table": "t1", "operation": "lookup", "give": "t1.c1", "where": where("t1.c2", ">", "t1.c3")}
+    async with opened(programs={question: program}, answers={}) as rag:
+        sheet = b"Item,Weight (kg),Price (\xe2\x82\xac)\nLamp,3,12\nRope,9,4\n"
+        await rag.index(Upload(data=sheet, filename="stock.csv"), scope=SCOPE)
+        _, run = await ask(rag, question)
+    reason = "the cells of Weight (kg) cannot be compared with those of Price (€)"
+    assert f"this was not computed: {reason}" in [w.message for w in run.warnings]
 
 
 async def test_cells_of_mixed_units_are_not_added_and_what_a_cell_orders_is_not_done() -> None:

@@ -19,6 +19,7 @@ from rag_core.answering.computing.programs import (
     find_unfounded,
     fold,
     group_conditions,
+    is_blank,
     meets,
     name_head,
     write_conditions,
@@ -104,8 +105,8 @@ def _look_up(program: Program, doubt: str) -> Resolved | Unresolved:
     if column is None:
         return Unresolved("the program does not say which column is asked for")
     rows = _select(program, program.where)
-    cells = [_get_cell(program, row, column) for row in rows if row.cells[column].strip()]
-    empty = tuple(row.label for row in rows if not row.cells[column].strip())
+    cells = [_get_cell(program, row, column) for row in rows if not is_blank(row.cells[column])]
+    empty = tuple(row.label for row in rows if is_blank(row.cells[column]))
     if not cells:
         if not rows:
             return Unresolved(_explain_empty(program, program.where), is_absent=True)
@@ -221,7 +222,7 @@ def _compare_sides(program: Program, doubt: str) -> Resolved | Unresolved:
         return Unresolved("both sides of the computation are the same")
     if not first or not second:
         return Unresolved(_explain_empty(program, program.where if not first else other_where))
-    if empty := next((cell for cell in (*first, *second) if not cell.text.strip()), None):
+    if empty := next((cell for cell in (*first, *second) if is_blank(cell.text)), None):
         return _explain_empty_cell(empty)
     if reason := find_obstacle([*first, *second]):
         return Unresolved(reason)

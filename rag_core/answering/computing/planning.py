@@ -55,21 +55,37 @@ def _count_row_lines(passage: Evidence) -> tuple[int, int]:
 
 
 def choose_tables(query_text: str, tables: Sequence[StoredTable], hits: Ranking) -> list[StoredTable]:
-    """Return the tables that a program may be over: those with the best hits first, then by shared terms.
+    """Return the tables that a program may be over: by turns the one with the best hit and the one with most terms.
 
-    Of lists nothing but their items can be counted.
+    Rows that are passages of their own are hits of one table each, and the hit of a page is one of all its tables. Of
+    lists nothing but their items can be counted.
     """
     asked: AskedOperation | None = parse_operation(query_text)
     rank_by_chunk = {hit.chunk.id: rank for rank, hit in reversed(list(enumerate(hits)))}
     terms = extract_terms(query_text)
 
-    def rank(table: StoredTable) -> tuple[int, int]:
+    def find_best_rank(table: StoredTable) -> int:
         ranks = (rank_by_chunk[row.chunk.id] for row in table.rows if row.chunk.id in rank_by_chunk)
-        known = extract_terms(" ".join((*table.columns, table.about, *(row.label for row in table.rows))))
-        return min(ranks, default=len(hits)), -len(terms & known)
+        return min(ranks, default=len(hits))
 
     counts = asked is not None and asked.kind == "count"
-    return sorted((table for table in tables if counts or not table.is_list), key=rank)[:MAX_PLANNED_TABLES]
+    usable = [table for table in tables if counts or not table.is_list]
+    shared = {id(table): len(terms & _extract_shown_terms(table)) for table in usable}
+    by_hit = sorted(usable, key=lambda table: (find_best_rank(table), -shared[id(table)]))
+    by_terms = sorted(by_hit, key=lambda table: -shared[id(table)])
+    by_turns = {id(table): table for pair in zip(by_hit, by_terms, strict=True) for table in pair}
+    return list(by_turns.values())[:MAX_PLANNED_TABLES]
+
+
+def _extract_shown_terms(table: StoredTable) -> frozenset[str]:
+    """Return the terms of what is said of a table, of the names of its rows, and of the cells that may be shown."""
+    cells = (
+        cell
+        for n in range(_count_columns(table))
+        for cell in _list_different(row.cells[n] for row in table.rows)[: SHOWN_CELLS[0]]
+    )
+    labels = (row.label for row in table.rows)
+    return extract_terms(" ".join((*table.columns, table.about, table.title, *labels, *cells)))
 
 
 async def plan_program(query_text: str, tables: Sequence[StoredTable], llm: LLM, *, max_tokens: int) -> Plan:
@@ -120,6 +136,10 @@ def _show_table(id: str, table: StoredTable, count: int) -> Mapping[str, object]
 
 def _show_cells(cells: Iterable[str], count: int) -> Mapping[str, object]:
     """Return the first different cells of a column, and how many more there are."""
-    different = list(dict.fromkeys(cell[:MAX_CELL_CHARS] for cell in cells))
+    different = _list_different(cells)
     more = len(different) - count
     return {"cells": different[:count], **({"more": more} if more > 0 else {})}
+
+
+def _list_different(cells: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(cell[:MAX_CELL_CHARS] for cell in cells))

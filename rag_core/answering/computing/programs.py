@@ -288,6 +288,11 @@ def fold(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
+def is_blank(cell: str) -> bool:
+    """Return whether a cell says that there is nothing: it is empty, or no more than dashes."""
+    return not cell.strip(" -–—−")
+
+
 def is_same(cell: str, value: str) -> bool:
     """Return whether a cell is a value: the same text, figure, date or time."""
     if fold(cell) == fold(value):

@@ -37,7 +37,7 @@ def state_program(resolved: Resolved, operation: str) -> str:
         case "extreme":
             return _state_extreme(resolved, condition, scale) + note_missing(resolved)
         case "compare":
-            return _state_comparison(computation, resolved.sides, scale, operation)
+            return _state_comparison(resolved, scale, operation)
     return _state_sides(computation, resolved.sides, scale)
 
 
@@ -88,12 +88,12 @@ def _state_sides(computation: Computation, sides: tuple[str, str], scale: str) -
     return f"{_format_value(abs(computation.result), cells, scale, is_between=True)}. Difference of {heads}: {both}."
 
 
-def _state_comparison(computation: Computation, sides: tuple[str, str], scale: str, operation: str) -> str:
+def _state_comparison(resolved: Resolved, scale: str, operation: str) -> str:
     """Return which side is more and by how much, after "Yes" or "No" where one direction was asked for."""
-    cells, split, result = computation.cells, computation.split, computation.result
-    parts = list(zip((cells[:split], cells[split:]), sides, strict=True))
+    cells, split, result = resolved.computation.cells, resolved.computation.split, resolved.computation.result
+    parts = list(zip((cells[:split], cells[split:]), resolved.sides, strict=True))
     both = "; ".join(_state_side(side, cells, words) for side, words in parts) + scale
-    first, second = _name_sides(parts, cells)
+    first, second = _name_sides(parts, resolved)
     more, less = ("later", "earlier") if _are_dates(cells) else ("more", "less")
     amount = _format_value(abs(result), cells, scale, is_between=True)
     found = f"{first} is {amount} {less if result > 0 else more} than {second}"
@@ -104,8 +104,13 @@ def _state_comparison(computation: Computation, sides: tuple[str, str], scale: s
     return f"{reply}{found}. Compared {heads}: {both}."
 
 
-def _name_sides(parts: Sequence[tuple[Sequence[CitedCell], str]], cells: Sequence[CitedCell]) -> list[str]:
-    """Return the names of both sides: their rows or columns, their conditions where these tell nothing apart."""
+def _name_sides(parts: Sequence[tuple[Sequence[CitedCell], str]], resolved: Resolved) -> list[str]:
+    """Return the names of both sides: the cells by which they were chosen, else their rows, columns or conditions."""
+    chosen = [[cell.text for cell in resolved.conditions if cell.row is side[0].row] for side, _ in parts]
+    is_each_one = all(len(side) == len(cells) == 1 for (side, _), cells in zip(parts, chosen, strict=True))
+    if is_each_one and chosen[0] != chosen[1]:
+        return [cells[0] for cells in chosen]
+    cells = resolved.computation.cells
     names = [name_cell(side[0], cells) if len(side) == 1 else words or "all rows" for side, words in parts]
     return names if len(set(names)) > 1 else [words or name for (_, words), name in zip(parts, names, strict=True)]
 

@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 
 from rag_core.answering.computing.computed_answers import COMPUTED
+from rag_core.answering.computing.planning import choose_tables
+from rag_core.answering.computing.stored_tables import CitedRow, StoredTable
 from rag_core.answering.explanations import explain_verdict
 from rag_core.core.errors import Unavailable
-from rag_core.core.model import Answer, Scope
+from rag_core.core.model import Answer, Hit, Scope
 from rag_core.core.run import Run
 from rag_core.ingestion.upload import Upload
 from rag_core.rag import RAG
-from tests.fakes import ScriptedLLM, filled, kit
+from tests.fakes import ScriptedLLM, chunk, filled, kit
 from tests.nasty_model import opened
 
 SCOPE = Scope("school")
@@ -136,6 +138,10 @@ async def test_the_call_is_priced_in_the_reply_and_stands_in_the_trace() -> None
         (
             {**SIDES, "operation": "is_more"},
             "Yes: Dev is 14 more than Ewan. Compared Target: Dev: 42; Ewan: 28.",
+        ),
+        (
+            {**SIDES, "operation": "compare", "other_where": [*SIDES["other_where"], *RESITS]},
+            "Dev is 14 more than Ewan. Compared Target: ",
         ),
         ({**SIDES, "operation": "is_less"}, "No: Dev is 14 more than Ewan. Compared Target: "),
         (
@@ -284,6 +290,25 @@ async def test_a_program_that_words_of_the_question_speak_against_is_not_verifie
     assert explain_verdict(claim).startswith(doubt)
 
 
+async def test_the_sides_of_a_comparison_have_the_names_by_which_the_question_chose_them() -> None:
+    question = "Is the lamp dearer than the rope?"
+    sides = {"where": where("t1.c2", "=", "Lamp"), "other_where": where("t1.c2", "=", "Rope")}
+    program = {**NOTHING, "table": "t1", "operation": "is_more", "column": "t1.c3", **sides}
+    async with opened(programs={question: program}, answers={}) as rag:
+        await rag.index(Upload(data=b"Order,Item,Price\nP-1,Lamp,12\nP-2,Rope,9\n", filename="orders.csv"), scope=SCOPE)
+        answer, _ = await ask(rag, question)
+    assert answer.text == "Yes: Lamp is 3 more than Rope. Compared Price: P-1: 12; P-2: 9."
+
+
+async def test_a_dash_that_is_looked_up_is_nothing() -> None:
+    question = "What does the rope cost?"
+    program = {**NOTHING, "table": "t1", "operation": "lookup", "give": "t1.c2", "where": where("t1.c1", "=", "Rope")}
+    async with opened(programs={question: program}, answers={}) as rag:
+        await rag.index(Upload(data="Item,Price\nLamp,12\nRope,—\nSail,9\n".encode(), filename="s.csv"), scope=SCOPE)
+        answer, _ = await ask(rag, question)
+    assert answer.text == "I don't know: the table has no Price for Rope."
+
+
 @pytest.mark.parametrize(
     ("question", "program", "reason"),
     [
@@ -397,3 +422,27 @@ async def test_a_model_that_refuses_or_is_late_is_named() -> None:
         await rag.index(Upload(data=TEST, filename="year nine test.csv"), scope=SCOPE)
         _, run = await ask(rag)
         assert ("plan", code) in [(told.step, told.code) for told in run.degraded]
+
+
+def test_a_table_is_shown_whose_rows_have_the_words_of_the_question_though_pages_are_better_hits() -> None:
+    pages = [
+        StoredTable(
+            "report", "", ("Year", "Spent"), (CitedRow(chunk(f"page {n // 2}", "2024 9"), 0, 1, ("2024", "9")),)
+        )
+        for n in range(6)
+    ]
+    log = StoredTable("log", "", ("Ticket", "About"), (CitedRow(chunk("row", "T-1 a lamp"), 0, 1, ("T-1", "a lamp")),))
+    chunks = [pages[n].rows[0].chunk for n in (0, 2, 4)] + [log.rows[0].chunk]
+    hits = tuple(Hit(chunk, 1.0) for chunk in chunks)
+    assert log in choose_tables("How many of them were about a lamp?", [*pages, log], hits)
+
+
+async def test_cells_that_are_not_shown_are_counted() -> None:
+    table = "Pupil,Team\n" + "".join(f"Pupil {n},{'red' if n % 2 else 'blue'}\n" for n in range(50))
+    llm = ScriptedLLM(plan=json.dumps({**NOTHING, "table": "none", "operation": "none"}))
+    rag = RAG(kit(await filled(), llm=llm))
+    await rag.index(Upload(data=table.encode(), filename="pupils.csv"), scope=SCOPE)
+    await ask(rag, "How many pupils are in the blue team?")
+    (plan,) = [prompt for prompt in llm.prompts if prompt.task == "plan"]
+    (shown,) = plan.inputs["tables"]
+    assert [(len(column["cells"]), column.get("more")) for column in shown["columns"]] == [(40, 10), (2, None)]

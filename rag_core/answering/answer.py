@@ -13,10 +13,11 @@ from rag_core.answering.computing.computed_answers import (
     ComputedAnswer,
     compute_answer,
     find_uncomputed,
-    is_row,
+    is_row_of,
     look_up_answer,
     plan_answer,
 )
+from rag_core.answering.computing.stored_tables import StoredTable
 from rag_core.answering.conditions import find_missing_periods, find_unknown_names, find_unmet_conditions
 from rag_core.answering.confidence import (
     compute_confidence,
@@ -84,8 +85,8 @@ async def answer_query(query: Query, hits: Ranking, kit: Kit, run: Run) -> Answe
         run.warn("not_computed", f"this was not computed: {computed.reason}")
     if computed and (computed.claim or not kit.has_chat_model):
         return _build_computed_answer(query.text, computed, evidence)
-    if computed and computed.is_absent:
-        return await _answer_beside_tables(query.text, computed, evidence, kit, run)
+    if computed and computed.absent_from:
+        return await _answer_beside(computed.absent_from, query.text, computed, evidence, kit, run)
     answer, notes = await run.try_out(answer_from_evidence(query.text, evidence, kit, run, tells_claims=True))
     computed = None if kit.has_chat_model else await _find_in_tables(query, answer, hits, kit, run)
     if computed is None or (computed.claim and answer.status == "answered"):  # a field is of what was quoted
@@ -93,16 +94,21 @@ async def answer_query(query: Query, hits: Ranking, kit: Kit, run: Run) -> Answe
     return answer if computed is None else _build_computed_answer(query.text, computed, evidence)
 
 
-async def _answer_beside_tables(
-    query_text: str, absent: ComputedAnswer, evidence: tuple[Evidence, ...], kit: Kit, run: Run
+async def _answer_beside(
+    table: StoredTable,
+    query_text: str,
+    absent: ComputedAnswer,
+    evidence: tuple[Evidence, ...],
+    kit: Kit,
+    run: Run,
 ) -> Answer:
-    """Answer by the chat model from text where a table has no such cell, else refuse with that reason.
+    """Answer by the chat model from elsewhere where a table has no such cell, else refuse with that reason.
 
-    Rows that a model or the extraction would quote instead are of something else, or say that the cell is empty.
+    Rows of that table, which a model or the extraction would quote instead, are of something else.
     """
     answer, notes = await run.try_out(answer_from_evidence(query_text, evidence, kit, run))
     citations = [citation for claim in answer.claims for citation in claim.citations]
-    if answer.origin == "model" and citations and not any(map(is_row, citations)):
+    if answer.origin == "model" and citations and not any(is_row_of(one, table) for one in citations):
         run.keep_notes(notes)
         return answer
     return _build_computed_answer(query_text, absent, evidence)

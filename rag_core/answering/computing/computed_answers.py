@@ -44,12 +44,12 @@ _TOTAL = re.compile(r"\b(?:total|sum|all)\b", re.IGNORECASE)
 class ComputedAnswer:
     """A claim that states an operation and its result; without one, `reason` says why nothing was computed.
 
-    `is_absent` says that a table was read as asked, and has no such row or an empty cell there.
+    `absent_from` is a table that was read as asked, and has no such row or an empty cell there.
     """
 
     claim: Claim | None = None
     reason: str = ""
-    is_absent: bool = False
+    absent_from: StoredTable | None = None
 
 
 async def compute_answer(query: Query, hits: Ranking, kit: Kit, run: Run) -> ComputedAnswer | None:
@@ -178,6 +178,11 @@ def is_row(citation: Citation) -> bool:
     return " | " in citation.quote or bool(read_row_cells(citation.quote, citation.metadata))
 
 
+def is_row_of(citation: Citation, table: StoredTable) -> bool:
+    """Return whether what is quoted is a row, or the heads, of a passage that holds rows of this table."""
+    return is_row(citation) and any(row.chunk.id == citation.chunk_id for row in table.rows)
+
+
 async def _compute_over_tables(
     asked: AskedOperation | None, query: Query, hits: Ranking, kit: Kit, run: Run
 ) -> ComputedAnswer | None:
@@ -200,7 +205,7 @@ async def _resolve_over_tables(
 def _build_answer(outcome: Resolved | Unresolved, state: Callable[[Resolved], str], run: Run) -> ComputedAnswer:
     """Return the claim of what was computed, once the cells have given the same result again."""
     if isinstance(outcome, Unresolved):
-        return ComputedAnswer(reason=outcome.reason, is_absent=outcome.is_absent)
+        return ComputedAnswer(reason=outcome.reason, absent_from=outcome.absent_from)
     if not is_recomputed(outcome.computation) or not are_quoted((*outcome.given, *outcome.conditions)):
         return ComputedAnswer(reason="the result does not follow from the cells as they are quoted")
     run.techniques["operation"] = f"{outcome.computation.kind} over {len(outcome.computation.cells)} cells"

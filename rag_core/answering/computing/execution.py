@@ -45,7 +45,7 @@ def run_program(program: Program, question: str) -> Resolved | Unresolved:
     if not program.table.is_whole:
         return Unresolved("a row of the table is stored in parts, so it may be incomplete")
     if reason := find_unfounded(program):
-        return Unresolved(reason, is_absent=_names_no_row(program, question))
+        return Unresolved(reason, absent_from=program.table if _names_no_row(program, question) else None)
     doubt = find_doubt(program, question)
     match program.operation:
         case "lookup":
@@ -109,8 +109,8 @@ def _look_up(program: Program, doubt: str) -> Resolved | Unresolved:
     empty = tuple(row.label for row in rows if is_blank(row.cells[column]))
     if not cells:
         if not rows:
-            return Unresolved(_explain_empty(program, program.where), is_absent=True)
-        return _explain_empty_cell(_get_cell(program, rows[0], column))
+            return Unresolved(_explain_empty(program, program.where), absent_from=program.table)
+        return _explain_empty_cell(_get_cell(program, rows[0], column), program)
     return Resolved(
         program.table,
         compute("lookup", cells),
@@ -121,8 +121,8 @@ def _look_up(program: Program, doubt: str) -> Resolved | Unresolved:
     )
 
 
-def _explain_empty_cell(cell: CitedCell) -> Unresolved:
-    return Unresolved(f"the table has no {cell.column or 'cell'} for {cell.row.label}", is_absent=True)
+def _explain_empty_cell(cell: CitedCell, program: Program) -> Unresolved:
+    return Unresolved(f"the table has no {cell.column or 'cell'} for {cell.row.label}", absent_from=program.table)
 
 
 def _count(program: Program, doubt: str) -> Resolved | Unresolved:
@@ -223,7 +223,7 @@ def _compare_sides(program: Program, doubt: str) -> Resolved | Unresolved:
     if not first or not second:
         return Unresolved(_explain_empty(program, program.where if not first else other_where))
     if empty := next((cell for cell in (*first, *second) if is_blank(cell.text)), None):
-        return _explain_empty_cell(empty)
+        return _explain_empty_cell(empty, program)
     if reason := find_obstacle([*first, *second]):
         return Unresolved(reason)
     kind = _PAIRED[program.operation]

@@ -83,12 +83,12 @@ class Resolved:
 class Unresolved:
     """The reason why something that was asked is not computed; another table may have the column that one lacks.
 
-    `is_absent` says that a table was read as asked, and has no such row or an empty cell there.
+    `absent_from` is a table that was read as asked, and has no such row or an empty cell there.
     """
 
     reason: str
     lacks_column: bool = False
-    is_absent: bool = False
+    absent_from: StoredTable | None = None
 
 
 def compute(kind: OperationKind, cells: Sequence[CitedCell], *, is_highest: bool = True, split: int = 1) -> Computation:

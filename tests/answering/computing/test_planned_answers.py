@@ -343,14 +343,23 @@ async def test_what_a_table_does_not_have_is_a_refusal_that_says_so_and_no_quote
     assert ("not_computed", f"this was not computed: {reason}") in [(one.code, one.message) for one in run.warnings]
 
 
-async def test_what_a_table_lacks_and_a_text_says_is_answered_from_the_text() -> None:
+@pytest.mark.parametrize(
+    ("text", "filename", "is_answered"),
+    [
+        ("The target of Zadie was 33 points.", "late pupils.txt", True),
+        ("Pupil: Ben\nScore: (22)\nTarget: 30\nResit: yes\nSat on: 2026-03-02", "", False),
+    ],
+)
+async def test_what_a_table_lacks_is_answered_from_elsewhere_or_not_at_all(
+    text: str, filename: str, is_answered: bool
+) -> None:
     question = "What was the target of Zadie?"
     program = {**NOTHING, "table": "t1", "operation": "lookup", "give": "t1.c3", "where": where("t1.c1", "=", "Zadie")}
-    text = "The target of Zadie was 33 points."
     async with school(program, question=question, answers={question: text}) as rag:
-        await rag.index(Upload(data=text.encode(), filename="late pupils.txt"), scope=SCOPE)
+        if filename:
+            await rag.index(Upload(data=text.encode(), filename=filename), scope=SCOPE)
         answer, _ = await ask(rag, question)
-    assert (answer.status, answer.text) == ("answered", text)
+    assert answer.text == (text if is_answered else "I don't know: no cell of Pupil is “Zadie”.")
 
 
 async def test_a_cell_that_reads_like_the_id_of_a_column_is_a_cell() -> None:

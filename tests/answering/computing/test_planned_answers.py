@@ -347,7 +347,7 @@ async def test_what_a_table_does_not_have_is_a_refusal_that_says_so_and_no_quote
     ("text", "filename", "is_answered"),
     [
         ("The target of Zadie was 33 points.", "late pupils.txt", True),
-        ("Pupil: Ben\nScore: (22)\nTarget: 30\nResit: yes\nSat on: 2026-03-02", "", False),
+        ("The target of Ben is 30.", "", False),
     ],
 )
 async def test_what_a_table_lacks_is_answered_from_elsewhere_or_not_at_all(
@@ -355,7 +355,8 @@ async def test_what_a_table_lacks_is_answered_from_elsewhere_or_not_at_all(
 ) -> None:
     question = "What was the target of Zadie?"
     program = {**NOTHING, "table": "t1", "operation": "lookup", "give": "t1.c3", "where": where("t1.c1", "=", "Zadie")}
-    async with school(program, question=question, answers={question: text}) as rag:
+    truths = {"of Ben": ("supported", "Target: 30")}
+    async with school(program, question=question, answers={question: [text]}, truths=truths) as rag:
         if filename:
             await rag.index(Upload(data=text.encode(), filename=filename), scope=SCOPE)
         answer, _ = await ask(rag, question)

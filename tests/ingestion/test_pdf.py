@@ -530,3 +530,15 @@ async def test_fifty_thousand_pages_are_refused_by_their_number() -> None:
         await extract_in_sandbox(pdf(*[b""] * 50_000), "made.pdf", timeout_s=60)
     assert (refused.value.code, refused.value.details) == ("document_too_complex", {"pages": 20_000})
     assert refused.value.message == "the PDF has 50,000 pages, more than 20,000: split it"
+
+
+def test_a_slanting_watermark_is_neither_a_heading_of_the_pages_after_it_nor_the_title() -> None:
+    stamp = b"q 0.766 0.643 -0.643 0.766 150 300 cm " + text("SUPERSEDED", 0, 0, 40, "B") + b"Q\n"
+    page = text("2 Transport", size=14, font="B") + lines(*PROSE, y=660)
+    extraction = made(page + stamp, page.replace(b"2 Transport", b"3 Storage"))
+    assert [block.headings for block in extraction.blocks if PROSE[0] in block.text] == [
+        ("2 Transport",),
+        ("3 Storage",),
+    ]
+    assert "SUPERSEDED" in texts(extraction)
+    assert extraction.title != "SUPERSEDED"

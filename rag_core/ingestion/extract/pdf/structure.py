@@ -17,6 +17,7 @@ MIN_REPEATED_SHARE = 0.4  # of the pages: left and right pages often have differ
 HEADING_SIZE_RATIO = 1.12  # to the body's type size: of a heading that is not bold
 MAX_HEADING_CHARS = 120  # of a heading
 MAX_HEADING_LINES = 3  # of a heading
+MIN_SLANT = 10  # degrees off the edges of the page: a scan's lines are off by one or two
 PARAGRAPH_GAP_RATIO = 1.25  # to the usual line pitch: a wider distance ends a paragraph
 MIN_INDENT = 0.8  # of the type size: a first line indented further begins a paragraph
 _USUAL_LINE_PITCH = 1.2  # of the type size: distance from line to line where there are too few lines to measure it
@@ -44,7 +45,8 @@ class PdfPage:
 class PagePart:
     """A paragraph or table of a page; `level` is that of its entry in the outline, None where it has none.
 
-    `lead_in` is that of the list, begun on an earlier page, to which it belongs.
+    `lead_in` is that of the list, begun on an earlier page, to which it belongs. `is_askew` says that it runs across
+    the page at a slant, as a stamp or watermark does.
     """
 
     page: PdfPage
@@ -55,6 +57,7 @@ class PagePart:
     level: int | None = None
     table: PdfTable | None = None
     lead_in: str = ""
+    is_askew: bool = False
 
     @property
     def text(self) -> str:
@@ -177,7 +180,8 @@ def _is_paragraph_end(paragraph: Sequence[Strip], line: Strip, pitch: float, tit
 def _paragraph_from_strips(page: PdfPage, lines: Sequence[Strip], titles: Mapping[str, int]) -> PagePart:
     texts, boxes = [line.text for line in lines], [line.box for line in lines]
     level = titles.get(normalize_title(" ".join(texts)))
-    return PagePart(page, "paragraph", texts, boxes, (round(lines[0].size), lines[0].bold), level)
+    is_askew = MIN_SLANT <= lines[0].angle % 90 <= 90 - MIN_SLANT
+    return PagePart(page, "paragraph", texts, boxes, (round(lines[0].size), lines[0].bold), level, is_askew=is_askew)
 
 
 def _rank_heading_styles(parts: Sequence[PagePart]) -> dict[TypeStyle, int]:
@@ -198,7 +202,8 @@ def _find_body_style(parts: Sequence[PagePart]) -> TypeStyle:
 def _can_be_heading(part: PagePart) -> bool:
     text = part.text
     return (
-        len(part.lines) <= MAX_HEADING_LINES
+        not part.is_askew
+        and len(part.lines) <= MAX_HEADING_LINES
         and len(text) <= MAX_HEADING_CHARS
         and any(letter.isalpha() for letter in text)
         and not text.endswith(_SENTENCE_END_MARKS)

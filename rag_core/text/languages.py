@@ -76,10 +76,12 @@ def guess_language(text: str) -> str:
 def guess_question_language(text: str) -> str:
     """Return the language of a question as `guess_language` does, also by the words that only questions have.
 
-    One such word is enough where no word of another language stands beside it: "Wann?".
+    One such word is enough where no word of another language stands beside it: "Wann?". A word counts once: the heads
+    of a table repeat "per".
     """
     if _is_in_other_script(text):
         return OTHER_SCRIPT
+    text = " ".join(dict.fromkeys(text.lower().split()))
     asked = _count_words(text, _LANGUAGES_BY_QUESTION_WORD)
     counts = {name: count + asked[name] for name, count in count_language_words(text).items()}
     best, second = sorted(counts.values())[-1:-3:-1]

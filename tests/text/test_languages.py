@@ -59,3 +59,8 @@ def test_a_short_or_unclear_text_is_not_said_to_be_in_another_language(text: str
 )
 def test_the_language_of_a_question_is_told_from_what_it_asks_with(question: str, language: str) -> None:
     assert guess_question_language(question) == language
+
+
+def test_a_word_that_a_table_repeats_is_no_language() -> None:
+    heads = "Price per sample 1-9: 95 Price per sample 10-49: 88 Price per sample 50 and more: 79"
+    assert guess_question_language(heads) == ""

@@ -268,6 +268,18 @@ async def test_passages_on_the_subject_without_the_condition_of_the_question_are
     assert [warning.code for warning in run.warnings] == ["condition_not_found"]
 
 
+async def test_a_superseded_page_is_cited_with_a_warning_and_only_where_no_other_answers() -> None:
+    runs = []
+    old = chunk("old", FACT, heading_path=("Rev. 2 (superseded)",))
+    new = chunk("new", FACT.replace("140", "150"), document="other", heading_path=("Rev. 3",))
+    for held in ((old,), (old, new)):
+        parts = Kit(await filled(*held), LocalTechniques(OverlapReranker(), lambda *_: []), OverlapReranker())
+        runs.append(run := Run())
+        answer = await ask(query(QUESTION, "standard"), parts, run, pipeline="standard")
+        assert [claim.citations[0].chunk_id for claim in answer.claims] == [held[-1].id]
+    assert [[warning.code for warning in run.warnings] for run in runs] == [["superseded_cited"], []]
+
+
 class DoubtfulReranker(OverlapReranker):
     """Finds passages relevant to the question alone, and to no sentence of them."""
 

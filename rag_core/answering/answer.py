@@ -49,6 +49,7 @@ from rag_core.core.model import Answer, Claim, Evidence, Ranking
 from rag_core.core.presets import Query
 from rag_core.core.run import Run
 from rag_core.prompts.screening import screen_text
+from rag_core.retrieval.document_versions import is_superseded, put_superseded_last
 from rag_core.retrieval.extractive_answers import get_least_answerability
 
 MIN_ANSWERED = 0.9  # probability from which the small model is believed that a condition is met in other words
@@ -196,7 +197,7 @@ async def _collect_evidence(query: Query, hits: Ranking, kit: Kit, run: Run) -> 
 async def select_evidence(query: Query, ranking: Ranking, run: Run) -> tuple[Evidence, ...]:
     """Select the best `top_n` hits as evidence of at most `context_tokens` tokens, with a warning if that cuts them."""
     limit, tokens = query.preset.evidence.top_n, query.preset.evidence.context_tokens
-    best = drop_redundant_hits(ranking)[:limit]
+    best = drop_redundant_hits(put_superseded_last(query.text, ranking))[:limit]
     packing = asyncio.to_thread(pack_evidence, query.text, best, max_passages=limit, max_tokens=tokens)
     evidence = await run.step("gather", packing)
     if len(evidence) < len(best) or any(passage.text != passage.hit.chunk.content for passage in evidence):
@@ -365,6 +366,8 @@ def _build_answer(
     if quoted and verified and (doubt := explain_low_confidence(confidence)):
         run.warn("low_confidence", doubt)
         verified, confidence = (), compute_confidence(query_text, answer_draft.certainty, (), (), quoted=True)
+    if verified and any(is_superseded(query_text, passage.hit.chunk) for passage in cited):
+        run.warn("superseded_cited", "a cited passage stands under a heading that marks it as superseded")
     return Answer(
         text=join_claims(verified) or _write_refusal(evidence, run),
         status="answered" if verified else "unknown",

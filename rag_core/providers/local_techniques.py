@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from rag_core.core.errors import Unavailable
 from rag_core.core.ports import Completion, Prompt, Reranker
 from rag_core.ingestion.enrichment import extract_keywords
-from rag_core.retrieval.extractive_answers import MIN_ANSWERABILITY, PromptPassage, SelectedAnswer, select_answer
+from rag_core.retrieval.extractive_answers import MIN_ANSWERABILITY, SelectedAnswer, select_answer
+from rag_core.retrieval.passage_sentences import PromptPassage
 from rag_core.text.intent import classify_intent
 from rag_core.text.stop_words import FEEDBACK_STOP_WORDS
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from rag_core.core.ports import EntailmentScorer, Reranker
+from rag_core.retrieval.outdated_sentences import discount_outdated, find_exceptions, replace_amended
+from rag_core.retrieval.passage_sentences import PassageSentence, PromptPassage, split_passages_into_sentences
 from rag_core.text.asked_negation import asks_for_what_is_not, says_what_is_not
 from rag_core.text.figures import remove_dates
 from rag_core.text.framing import is_framing
 from rag_core.text.layout import split_cells
-from rag_core.text.mail_headers import select_asked_fields
 from rag_core.text.periods import FiscalCalendar, compute_period_share, read_fiscal_calendars, remove_periods
-from rag_core.text.quotable_sentences import LIST_ITEM_OR_TABLE_ROW, split_into_quotable_sentences
+from rag_core.text.quotable_sentences import LIST_ITEM_OR_TABLE_ROW
 from rag_core.text.terms import WORD_PATTERN, count_shared_terms, extract_terms
 
 ANAPHORIC_START = re.compile(  # words that refer to the sentence before
@@ -32,23 +33,6 @@ NEAR_DUPLICATE = 0.4  # share of two sentences' terms that both have, from which
 MAX_LOG_ODDS_GAP = 4.0  # a sentence with lower log odds than the best one's minus this is left out
 MIN_ANSWERABILITY = 0.3  # the least score times coverage of the question for an answer; below, a refusal
 OPEN_ANSWERABILITY = 0.0  # where a model compares question and quotes afterwards, which knows more than this product
-
-PromptPassage = Mapping[str, object]  # with "id", "title", "section" and "text", as in the prompt of an answer
-
-
-@dataclass(frozen=True, slots=True)
-class PassageSentence:
-    """A sentence or list item of a passage (`passage_index` counts from 0), with its line breaks as spaces.
-
-    `title` is the document's, `heading` the innermost above the passage: of the rest of a list on a further page it is
-    the list's lead-in.
-    """
-
-    passage_index: int
-    text: str
-    title: str = ""
-    heading: str = ""
-    page: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +62,7 @@ async def select_answer(
     Raises:
         Unavailable: there is no cross-encoder, or it did not answer.
     """
-    candidates = _split_passages_into_sentences(query_text, passages)
+    candidates = split_passages_into_sentences(query_text, passages)
     read = _select_sentences_to_read(query_text, candidates)
     given = await reranker.score_passages(
         query_text, [_put_below_titles(candidates[n], passages[candidates[n].passage_index]) for n in read]
@@ -104,7 +88,7 @@ def select_answer_sentences_by_shared_terms(
 
     A sentence's score is the share of the question's terms that it has; none when the passages do not answer.
     """
-    query_terms, candidates = extract_terms(query_text), _split_passages_into_sentences(query_text, passages)
+    query_terms, candidates = extract_terms(query_text), split_passages_into_sentences(query_text, passages)
     scores = [len(query_terms & extract_terms(candidate.text)) / max(1, len(query_terms)) for candidate in candidates]
     return _choose_answer_sentences(query_text, passages, candidates, scores, MIN_ANSWERABILITY).sentences
 
@@ -134,6 +118,7 @@ def _choose_answer_sentences(
     if asks_for_what_is_not(query_text):
         denials = _find_denials(candidates)
         scores = [score if n in denials else 0.0 for n, score in enumerate(scores)]
+    scores = discount_outdated(query_text, candidates, scores)
     if not candidates or _compute_answerability(query_text, passages, candidates, scores) < least:
         return SelectedAnswer([])
     odds = [
@@ -145,8 +130,12 @@ def _choose_answer_sentences(
     included = list(
         dict.fromkeys(
             part
-            for n in chosen
-            for part in (*_include_dependent_sentences(n, candidates), *named_rows.get(n, [])[:MAX_ANSWER_SENTENCES])
+            for n in replace_amended(chosen, candidates)
+            for part in (
+                *_include_dependent_sentences(n, candidates),
+                *named_rows.get(n, [])[:MAX_ANSWER_SENTENCES],
+                *find_exceptions(n, candidates),
+            )
         )
     )
     passage_order = list(dict.fromkeys(candidates[n].passage_index for n in included))
@@ -363,18 +352,3 @@ def _find_items_on_later_pages(n: int, candidates: Sequence[PassageSentence]) ->
                 break
         found += range(first, end)
     return found
-
-
-def _split_passages_into_sentences(query_text: str, passages: Sequence[PromptPassage]) -> list[PassageSentence]:
-    """Return the sentences of the passages; of the header of a mail only the fields that the question asks for."""
-    return [
-        PassageSentence(n, " ".join(text.split()), str(passage["title"]), *_get_place(passage))
-        for n, passage in enumerate(passages)
-        for part in split_into_quotable_sentences(str(passage["text"]))
-        for text in select_asked_fields(query_text, part)
-    ]
-
-
-def _get_place(passage: PromptPassage) -> tuple[str, int]:
-    page = passage.get("page")
-    return str(passage["section"]).rpartition(" > ")[2], page if isinstance(page, int) else 0

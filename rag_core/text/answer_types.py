@@ -6,6 +6,7 @@ Patterns for English. A question that shows none of these kinds asks for nothing
 import re
 from collections.abc import Mapping
 
+from rag_core.text.months import MONTH_PATTERN
 from rag_core.text.terms import WORD_PATTERN
 
 NUMBER_PATTERN = re.compile(r"\d[\d,.]*")
@@ -33,6 +34,7 @@ _QUESTION_PATTERNS: Mapping[str, re.Pattern[str]] = {
         r"\bhow long\b|\bsince when\b",
         re.IGNORECASE,
     ),
+    "date": re.compile(r"\b(?:what|which) (?:date|day)\b", re.IGNORECASE),
     "person": re.compile(  # by name: who may or pays is answered by a group or an office as well
         r"\bwho(?:'s|’s| is| was| are| were)(?: currently| now)? (?:the|an?|our|your|my|his|her|its|their|head|named|"
         r"called|known)\b|\bwho (?:first|runs|leads|invented|[a-z]{2,20}ed|wrote|won|led|ran|began|took|made|gave|"
@@ -56,6 +58,12 @@ _ANSWER_PATTERNS: Mapping[str, re.Pattern[str]] = {
         r"once|as soon|immediately)",
         re.IGNORECASE,
     ),
+    "date": re.compile(
+        rf"\b(?:{MONTH_PATTERN})\b|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:19|20)\d\d\b|"
+        r"\b\d{1,2}[./]\d{1,2}\b|\b\d{1,2}(?:st|nd|rd|th)\b|"
+        r"\b(?:today|tomorrow|yesterday|daily|every|weekdays?|workdays?|days?|weeks?|months?|years?)\b",
+        re.IGNORECASE,
+    ),
     "person": re.compile(r"\b[A-Z][a-zé]{1,30}\s{1,3}(?:[A-Z]\.\s?)?[A-Z][a-zé]{1,30}"),
     "reason": re.compile(
         r"\bbecause|\bdue to|\bsince\b|\bso that\b|\bin order\b|\btherefore|\breason|\bcaus|\bresult|"
@@ -68,7 +76,7 @@ MAX_READ_CHARS = 2000  # of a question
 
 
 def find_missing_kinds(question: str, answer: str) -> tuple[str, ...]:
-    """Return the kinds that the question asks for and the answer has none of: "money", "number", "time", "person", …
+    """Return the kinds that the question asks for and the answer has none of: "money", "number", "time", "date", ….
 
     A number or name that stands in the question is none of the answer.
     """

@@ -132,6 +132,7 @@ WARNING_CODES = {
     "proposal": "A proposal's record has an unknown or unusable value.",
     "run_not_kept": "Queries of this pipeline are not saved.",
     "summary_of_beginning": "Only the first chunks were summarized.",
+    "superseded_cited": "A cited passage is marked as superseded.",
     "sources_disagree": "Cited documents differ in figures.",
     "summary_not_written": "GET writes no summary: POST does.",
     "top_k_capped": "`topK` was reduced to its maximum.",

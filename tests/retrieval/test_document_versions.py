@@ -26,6 +26,8 @@ def find(*ids: str) -> list[Hit]:
         ("What is the limit under the agreement of 2024?", ["old", "slides"]),
         ("And what is it under the 2025 one?", ["new", "slides"]),
         ("What is the limit?", ["new", "old", "slides"]),
+        ("What is the limit now?", ["new", "slides"]),
+        ("What was the limit, and what is it now?", ["new", "old", "slides"]),
         ("How did the limit change from 2024 to 2025?", ["new", "old", "slides"]),
         ("What was the limit in 2023?", ["new", "old", "slides"]),
         ("What is the limit for 20245 units?", ["new", "old", "slides"]),

@@ -17,6 +17,7 @@ NOTHING = "The plant makes pumps."
         ("monthly fee, in dollars", "money"),
         ("When was the plant opened?", "time"),
         ("By what date must it close?", "time"),
+        ("On which date was the plant opened?", "date"),
         ("Who opened the plant?", "person"),
         ("name of the director", "person"),
         ("Why was the plant built?", "reason"),
@@ -25,6 +26,11 @@ NOTHING = "The plant makes pumps."
 def test_an_answer_without_the_kind_of_thing_asked_for_lacks_it(question: str, kind: str) -> None:
     assert kind in find_missing_kinds(question, NOTHING)
     assert find_missing_kinds(question, ANSWER) == ()
+
+
+def test_a_price_is_no_date() -> None:
+    assert find_missing_kinds("On which date did the pump arrive?", "The pump costs 41 200.") == ("date",)
+    assert find_missing_kinds("Which day is it collected?", "It is collected on Tuesdays.") == ()
 
 
 @pytest.mark.parametrize("question", ["What does the plant make?", "Does it make pumps?", "pumps", ""])

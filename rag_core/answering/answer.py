@@ -11,6 +11,7 @@ from rag_core.answering.citations import cite_quote
 from rag_core.answering.computing.computed_answers import (
     PLANNING_TIMEOUT_S,
     ComputedAnswer,
+    FoundTables,
     compute_answer,
     find_uncomputed,
     is_row_of,
@@ -78,18 +79,18 @@ async def answer_query(query: Query, hits: Ranking, kit: Kit, run: Run) -> Answe
     one by the words of the question. Where it cannot be, a chat model is asked; without one the refusal says why.
     """
     evidence = await _collect_evidence(query, hits, kit, run)
-    planned = kit.has_chat_model
-    computing = plan_answer(query, hits, evidence, kit, run) if planned else compute_answer(query, hits, kit, run)
+    planned, tables = kit.has_chat_model, FoundTables(query, hits, kit)
+    computing = plan_answer(query, tables, evidence, kit, run) if planned else compute_answer(query.text, tables, run)
     within_s = COMPUTING_TIMEOUT_S + (PLANNING_TIMEOUT_S if planned else 0)
     computed = await _attempt_over_tables("compute", computing, "an answer in the words of the passages", run, within_s)
     if computed and computed.reason:
         run.warn("not_computed", f"this was not computed: {computed.reason}")
-    if computed and (computed.claim or not kit.has_chat_model):
+    if computed and (computed.claim or not planned):
         return _build_computed_answer(query.text, computed, evidence)
     if computed and computed.absent_from:
         return await _answer_beside(computed.absent_from, query.text, computed, evidence, kit, run)
     answer, notes = await run.try_out(answer_from_evidence(query.text, evidence, kit, run, tells_claims=True))
-    computed = None if kit.has_chat_model else await _find_in_tables(query, answer, hits, kit, run)
+    computed = None if planned else await _find_in_tables(query.text, answer, tables, kit, run)
     if computed is None or (computed.claim and answer.status == "answered"):  # a field is of what was quoted
         run.keep_notes(notes)
     return answer if computed is None else _build_computed_answer(query.text, computed, evidence)
@@ -115,16 +116,18 @@ async def _answer_beside(
     return _build_computed_answer(query_text, absent, evidence)
 
 
-async def _find_in_tables(query: Query, answer: Answer, hits: Ranking, kit: Kit, run: Run) -> ComputedAnswer | None:
+async def _find_in_tables(
+    query_text: str, answer: Answer, tables: FoundTables, kit: Kit, run: Run
+) -> ComputedAnswer | None:
     """Return what tables say in place of a quoted answer: the asked field, or why that is none; None for neither."""
     if answer.status == "unknown":  # a cell may be too terse for the small model
-        looking_up = look_up_answer(query, hits, kit, run)
+        looking_up = look_up_answer(query_text, tables, run)
         found = await _attempt_over_tables("look_up", looking_up, "the refusal of what was quoted", run)
-    elif uncomputed := find_uncomputed(query.text, answer.claims):
+    elif uncomputed := find_uncomputed(query_text, answer.claims):
         run.warn("not_computed", f"this was not computed: {uncomputed.reason}")
         return uncomputed
     else:
-        narrowing = narrow_to_field(query, answer.claims, answer.evidence, hits, kit, run)
+        narrowing = narrow_to_field(query_text, answer.claims, answer.evidence, tables, kit, run)
         found = await _attempt_over_tables("narrow", narrowing, "the whole record that was quoted", run)
     return found if found and found.claim else None
 

@@ -4,14 +4,13 @@ import asyncio
 from collections.abc import Sequence
 
 from rag_core.answering.citations import cite_quote
-from rag_core.answering.computing.computed_answers import ComputedAnswer, is_row, look_up_cell
+from rag_core.answering.computing.computed_answers import ComputedAnswer, FoundTables, is_row, look_up_quoted_cell
 from rag_core.answering.computing.named_cells import has_any, has_term
 from rag_core.answering.computing.questions import parse_lookup
 from rag_core.answering.records import Record, read_records
 from rag_core.answering.verification import judge_claims
 from rag_core.core.kit import Kit
-from rag_core.core.model import Citation, Claim, Evidence, Ranking
-from rag_core.core.presets import Query
+from rag_core.core.model import Citation, Claim, Evidence
 from rag_core.core.run import Run
 from rag_core.text.terms import extract_terms
 
@@ -19,22 +18,22 @@ _UNSAID_TERMS = extract_terms("what which who when where how is the a an of our 
 
 
 async def narrow_to_field(
-    query: Query, quoted: Sequence[Claim], evidence: Sequence[Evidence], hits: Ranking, kit: Kit, run: Run
+    query_text: str, quoted: Sequence[Claim], evidence: Sequence[Evidence], tables: FoundTables, kit: Kit, run: Run
 ) -> ComputedAnswer | None:
     """Return the asked field of the quoted records; None where other text is quoted, or no field is certain."""
     citations = [citation for claim in quoted for citation in claim.citations]
-    if not citations or parse_lookup(query.text) is None:
+    if not citations or parse_lookup(query_text) is None:
         return None
     if all(map(is_row, citations)):
-        return await look_up_cell(query, citations, hits, kit, run)
-    line = await asyncio.to_thread(_find_asked_line, query.text, citations, evidence)
+        return await look_up_quoted_cell(query_text, citations, tables, run)
+    line = await asyncio.to_thread(_find_asked_line, query_text, citations, evidence)
     if line is None:
         return None
     text = line.chunk.content[line.start : line.end].strip()
     cited = cite_quote(
         Claim(text, 0, len(text), "unsupported"), [e for e in evidence if e.hit.chunk.id == line.chunk.id]
     )
-    [claim] = await judge_claims([cited], [evidence], kit, run, question=query.text)
+    [claim] = await judge_claims([cited], [evidence], kit, run, question=query_text)
     return ComputedAnswer(claim) if claim.verdict == "verified" else None
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from rag_core.composition.assembly import build_in_memory_kit
 from rag_core.core.model import Answer
+from rag_core.core.run import Run
 from rag_core.ingestion.upload import Upload
 from rag_core.rag import RAG
 from tests.fakes import SCOPE
@@ -17,11 +18,11 @@ INVOICE = (
 )
 
 
-async def ask(question: str) -> Answer:
+async def ask(question: str, run: Run | None = None) -> Answer:
     rag = RAG(build_in_memory_kit())
     await rag.index(Upload(data=ARTICLES.encode(), filename="articles.csv"), scope=SCOPE)
     await rag.index(Upload(data=INVOICE.encode(), filename="invoice.txt"), scope=SCOPE)
-    return (await rag.answer(question, scope=SCOPE, preset="standard")).answer
+    return (await rag.answer(question, scope=SCOPE, preset="standard", run=run)).answer
 
 
 @pytest.mark.parametrize(
@@ -44,3 +45,11 @@ async def test_the_name_and_the_asked_cell_are_the_answer(question: str, text: s
 async def test_where_no_one_cell_is_asked_for_none_is_chosen(question: str) -> None:
     answer = await ask(question)
     assert answer.status == "unknown" or "Halden Works" in answer.text
+
+
+async def test_the_tables_of_a_question_are_read_once_though_they_are_computed_over_and_then_looked_up_in() -> None:
+    steps: list[str] = []
+    run = Run(listener=lambda _, value: steps.append(f"{value['step']} {value['state']}"))
+    assert (await ask("What is the total price of the NP-310?", run)).text == "NP-310, Price EUR: 2150."
+    assert {"compute started", "look_up started"} <= set(steps)
+    assert steps.count("tables started") == 1

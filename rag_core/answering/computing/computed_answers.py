@@ -52,13 +52,28 @@ class ComputedAnswer:
     absent_from: StoredTable | None = None
 
 
-async def compute_answer(query: Query, hits: Ranking, kit: Kit, run: Run) -> ComputedAnswer | None:
+class FoundTables:
+    """The whole tables of the documents that were found for a question, read from the store when first needed."""
+
+    def __init__(self, query: Query, hits: Ranking, kit: Kit) -> None:
+        self.hits = hits
+        self._query, self._kit = query, kit
+        self._tables: list[StoredTable] | None = None
+
+    async def load(self, run: Run) -> list[StoredTable]:
+        """Return the tables. Raises Unavailable when the store does not answer; the next call asks it again."""
+        if self._tables is None:
+            self._tables = await run.step("tables", _load_tables(self._query, self.hits, self._kit))
+        return self._tables
+
+
+async def compute_answer(query_text: str, tables: FoundTables, run: Run) -> ComputedAnswer | None:
     """Compute what a question asks for from whole tables of the documents found; None where it does not ask."""
-    return await _compute_over_tables(parse_operation(query.text), query, hits, kit, run)
+    return await _resolve_over_tables(parse_operation(query_text), tables, run)
 
 
 async def plan_answer(
-    query: Query, hits: Ranking, evidence: Sequence[Evidence], kit: Kit, run: Run
+    query: Query, tables: FoundTables, evidence: Sequence[Evidence], kit: Kit, run: Run
 ) -> ComputedAnswer | None:
     """Let the chat model plan a program over tables of the documents found, and carry it out; None where none answers.
 
@@ -67,17 +82,16 @@ async def plan_answer(
     place has no program.
     """
     if not needs_plan(query.text, evidence):
-        return await compute_answer(query, hits, kit, run)
-    loaded = await run.step("tables", _load_tables(query, hits, kit))
-    tables = await asyncio.to_thread(choose_tables, query.text, loaded, hits)
-    if not tables:
-        return await _resolve_over_tables(parse_operation(query.text), loaded, run)
-    planning = plan_program(query.text, tables, kit.llm, max_tokens=query.preset.evidence.context_tokens)
+        return await compute_answer(query.text, tables, run)
+    chosen = await asyncio.to_thread(choose_tables, query.text, await tables.load(run), tables.hits)
+    if not chosen:
+        return await compute_answer(query.text, tables, run)
+    planning = plan_program(query.text, chosen, kit.llm, max_tokens=query.preset.evidence.context_tokens)
     planned = await run.attempt(
         "plan", planning, otherwise=None, fallback="the words of the question", within_s=PLANNING_TIMEOUT_S
     )
     if planned is None or (planned.is_local and planned.program is None):
-        return await _resolve_over_tables(parse_operation(query.text), loaded, run)
+        return await compute_answer(query.text, tables, run)
     if planned.program is None:
         return None
     program = planned.program
@@ -85,20 +99,19 @@ async def plan_answer(
     return _build_answer(outcome, lambda resolved: state_program(resolved, program.operation), run)
 
 
-async def look_up_answer(query: Query, hits: Ranking, kit: Kit, run: Run) -> ComputedAnswer | None:
+async def look_up_answer(query_text: str, tables: FoundTables, run: Run) -> ComputedAnswer | None:
     """Return the cell of a table that a question asks for by its row and column; None where there is no such cell."""
-    return await _compute_over_tables(parse_lookup(query.text), query, hits, kit, run)
+    return await _resolve_over_tables(parse_lookup(query_text), tables, run)
 
 
-async def look_up_cell(
-    query: Query, quoted: Sequence[Citation], hits: Ranking, kit: Kit, run: Run
+async def look_up_quoted_cell(
+    query_text: str, quoted: Sequence[Citation], tables: FoundTables, run: Run
 ) -> ComputedAnswer | None:
     """Return the one cell of a quoted row that a question asks for by its head; None where no one cell is certain."""
-    asked = parse_lookup(query.text)
+    asked = parse_lookup(query_text)
     if asked is None:
         return None
-    tables = await run.step("tables", _load_tables(query, hits, kit))
-    outcome = await asyncio.to_thread(resolve, asked, tables)
+    outcome = await asyncio.to_thread(resolve, asked, await tables.load(run))
     if not _is_lookup(outcome):
         return None
     cells = outcome.computation.cells
@@ -183,20 +196,10 @@ def is_row_of(citation: Citation, table: StoredTable) -> bool:
     return is_row(citation) and any(row.chunk.id == citation.chunk_id for row in table.rows)
 
 
-async def _compute_over_tables(
-    asked: AskedOperation | None, query: Query, hits: Ranking, kit: Kit, run: Run
-) -> ComputedAnswer | None:
-    if asked is None or not hits:
+async def _resolve_over_tables(asked: AskedOperation | None, tables: FoundTables, run: Run) -> ComputedAnswer | None:
+    if asked is None or not tables.hits:
         return None
-    return await _resolve_over_tables(asked, await run.step("tables", _load_tables(query, hits, kit)), run)
-
-
-async def _resolve_over_tables(
-    asked: AskedOperation | None, tables: Sequence[StoredTable], run: Run
-) -> ComputedAnswer | None:
-    if asked is None:
-        return None
-    outcome = await asyncio.to_thread(resolve, asked, tables)
+    outcome = await asyncio.to_thread(resolve, asked, await tables.load(run))
     if outcome is None or (_is_lookup(outcome) and not _has_limits(asked, outcome.computation.cells)):
         return None
     return _build_answer(outcome, lambda resolved: state_result(resolved, asked), run)

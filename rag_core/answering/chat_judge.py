@@ -19,6 +19,7 @@ from rag_core.prompts.completions import (
     make_invalid_completion_error,
     parse_number,
 )
+from rag_core.text.quotes import find_words
 from rag_core.text.terms import WORD_PATTERN
 
 MAX_CLAIMS_PER_CALL = 16  # more of them, and small models lose count
@@ -148,13 +149,8 @@ def find_quote(words: str, passage: str) -> str:
 
     Of words with an ellipsis each part has to be in the passage, and the first one is returned.
     """
-    if exact := _find_parts(words.split(), r"\s+", passage):
-        return exact
-    parts = [tokens for part in _ELLIPSIS.split(words) if (tokens := WORD_PATTERN.findall(part))]
-    found = [_find_parts(tokens, r"\W+", passage) for tokens in parts]
-    return found[0] if found and all(found) else ""
-
-
-def _find_parts(parts: Sequence[str], between: str, passage: str) -> str:
-    found = re.search(between.join(map(re.escape, parts)), passage, re.IGNORECASE) if parts else None
-    return found[0] if found else ""
+    if place := find_words(words, passage):
+        return passage[slice(*place)]
+    parts = [part for part in _ELLIPSIS.split(words) if WORD_PATTERN.search(part)]
+    places = [find_words(part, passage, WORD_PATTERN) for part in parts]
+    return passage[slice(*places[0])] if places and places[0] and all(places) else ""

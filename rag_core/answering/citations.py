@@ -8,10 +8,9 @@ the quote. See docs/reference/citations-and-answers.md.
 
 import asyncio
 import re
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 from rag_core.answering.entailment import Entailment, check_entailment
 from rag_core.answering.statements import (
@@ -28,6 +27,7 @@ from rag_core.core.model import Chunk, Citation, Claim, Evidence, QueryVariant, 
 from rag_core.core.ports import Probe, Reranker
 from rag_core.retrieval.search import VectorsByLabel
 from rag_core.text.layout import remove_clause_number, remove_marks
+from rag_core.text.quotes import find_words
 from rag_core.text.stop_words import KEY_PHRASE_STOP_WORDS
 from rag_core.text.terms import extract_terms
 
@@ -106,23 +106,11 @@ def cite_quote(claim: Claim, evidence: Sequence[Evidence]) -> Claim:
     A sentence that was chosen from a passage is its words, however little relevant a ranker finds it.
     """
     for passage in evidence:
-        if place := _find_words(claim.text, passage.text):
+        if place := find_words(claim.text, passage.text):
             start, end = (passage.start + at for at in place)
             cited = ClaimPassage(passage.hit.chunk, start, end, claim.text, 1.0)
             return _attach_verdict(claim, "verified", [build_citation(cited, 1.0)])
     return claim
-
-
-def _find_words(words: str, text: str) -> tuple[int, int] | None:
-    """Return where a text has these words one after another, whatever the spaces between them; None for nowhere."""
-    places = [match.span() for match in re.finditer(r"\S+", text)]
-    starts = [0, *accumulate(end - start + 1 for start, end in places)]  # of each word in the text with single spaces
-    wanted = " ".join(words.split())
-    at = " ".join(text[start:end] for start, end in places).find(wanted) if wanted else -1
-    if at < 0:
-        return None
-    first, last = (bisect_right(starts, n) - 1 for n in (at, at + len(wanted) - 1))
-    return places[first][0] + at - starts[first], places[last][0] + at + len(wanted) - starts[last]
 
 
 async def verify_with_cross_encoder(

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
-from rag_core.answering.chat_judge import MAX_WORDS_CHARS, find_quote
+from rag_core.answering.chat_judge import find_quote
 from rag_core.answering.citations import evidence_from_hits, split_into_claims, verify_by_rule
 from rag_core.answering.drafting import pack_evidence
 from rag_core.answering.entailment import check_entailment
@@ -116,7 +116,7 @@ def _compare_facts(text: str) -> None:
     for claim, passage in ((text, PASSAGE), (PASSAGE, text), (text, text)):
         find_fact_conflicts(claim, passage, context=text)
         compute_word_share(claim, passage)
-    find_quote(text[:MAX_WORDS_CHARS], text)
+    find_quote(text, text)
 
 
 def _make_excerpts(text: str) -> None:

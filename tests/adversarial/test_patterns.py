@@ -19,7 +19,6 @@ FUNCTIONS_WITH_VARIABLES = {
     "_compile_format",
     "_compile_kinds",
     "_cue",
-    "_find_parts",
     "_mentions_word",
     "_normalize_part_names",
     "cell",

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from rag_core.answering.computing.computed_answers import is_row
 from rag_core.core.model import Citation, Claim
 from rag_core.text.answer_types import NUMBER_PATTERN
-from rag_core.text.layout import split_cells
+from rag_core.text.layout import is_key_value_list
 
 MIN_WORDS = 4  # that two quotes have in common, all but their figures: fewer say nothing of the same thing
 
@@ -15,7 +16,7 @@ def describe_disagreements(claims: Iterable[Claim]) -> list[str]:
 
     Rows of tables are left out: rows alike in all but their figures are of different things.
     """
-    quotes = [citation for claim in claims for citation in claim.citations if not _is_record(citation.quote)]
+    quotes = [citation for claim in claims for citation in claim.citations if not _is_record(citation)]
     by_wording: dict[str, list[Citation]] = {}
     for quote in quotes:
         by_wording.setdefault(_mask_figures(quote.quote), []).append(quote)
@@ -28,9 +29,8 @@ def _differ(cited: Sequence[Citation]) -> bool:
     return len({one.document_id for one in cited}) > 1 and len(set(map(_read_figures, cited))) > 1
 
 
-def _is_record(quote: str) -> bool:
-    lines = quote.split("\n")
-    return len(split_cells(quote)) > 1 or (len(lines) > 1 and all(": " in line for line in lines))
+def _is_record(citation: Citation) -> bool:
+    return is_row(citation) or is_key_value_list(citation.quote)
 
 
 def _mask_figures(quote: str) -> str:

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 
 from rag_core.answering.citation_styles import to_printable_line
+from rag_core.text.layout import is_key_value_list
 from rag_core.text.sentences import shorten_at_word
 
 _LONG_MARKS = re.compile(r"(\[\d+\])(?: ?\[\d+\]){4,} ?(\[\d+\])")  # of six and more citations
@@ -60,9 +61,8 @@ def join_source_parts(title: str, location: str, source: str) -> str:
 
 def shorten_for_terminal(text: str) -> str:
     """Return a text as one line of at most 280 characters, cut at a space; the cells of a row are kept apart."""
-    lines = text.splitlines()
-    is_row = len(lines) > 1 and all(": " in line for line in lines)
-    return shorten_at_word(to_printable_line(" · ".join(lines) if is_row else text), 280)
+    joined = " · ".join(text.splitlines()) if is_key_value_list(text) else text
+    return shorten_at_word(to_printable_line(joined), 280)
 
 
 def fold_citation_marks(text: str) -> str:

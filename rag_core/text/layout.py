@@ -100,6 +100,12 @@ def split_cells(row: str) -> list[str]:
     return [remove_marks(cell.strip()) for cell in _CELL_BORDER.split(inner)]
 
 
+def is_key_value_list(text: str) -> bool:
+    """Return whether a text is two lines or more that each have a name and its value: "name: value"."""
+    lines = text.splitlines()
+    return len(lines) > 1 and all(": " in line for line in lines)
+
+
 def is_header_rule(part: Part) -> bool:
     """Return whether a part is the line between the header of a Markdown table and its rows."""
     return part.kind == "rule" and "|" in part.text and "-" in part.text

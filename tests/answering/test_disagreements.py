@@ -11,8 +11,9 @@ from tests.fakes import OverlapReranker, chunk, filled, kit, query
 OLD, NEW = "The maximum hotel rate is 140 EUR per night.", "The maximum hotel rate is 165 EUR\nper night."
 
 
-def cite(quote: str, document: str, title: str = "Travel Policy", source: str = "") -> Claim:
-    return Claim("?", 0, 1, "verified", (Citation(document, document, title, source, quote, 1.0),))
+def cite(quote: str, document: str, title: str = "Travel Policy", source: str = "", column: str = "") -> Claim:
+    citation = Citation(document, document, title, source, quote, 1.0, metadata={column: ""})
+    return Claim("?", 0, 1, "verified", (citation,))
 
 
 def test_each_document_is_named_with_its_figures_and_its_file_where_titles_are_the_same() -> None:
@@ -40,6 +41,14 @@ def test_each_document_is_named_with_its_figures_and_its_file_where_titles_are_t
 )
 def test_one_document_equal_figures_other_words_and_rows_are_no_disagreement(quotes: list[tuple[str, str]]) -> None:
     assert describe_disagreements([cite(quote, document) for quote, document in quotes]) == []
+
+
+def test_rows_of_one_cell_are_no_disagreement() -> None:
+    """They are rows of the same table to whoever looks a cell up."""
+    rows = [("Seats of a room in the new building: 40", "a"), ("Seats of a room in the new building: 60", "b")]
+    column = "Seats of a room in the new building"
+    assert describe_disagreements([cite(quote, document) for quote, document in rows]) != []
+    assert describe_disagreements([cite(quote, document, column=column) for quote, document in rows]) == []
 
 
 async def test_an_answer_from_two_versions_says_that_they_differ() -> None:

@@ -188,7 +188,7 @@ def _has_counted_figure(counted: frozenset[str], citation: Citation, lines: Sequ
 
 def is_row(citation: Citation) -> bool:
     """Return whether what is quoted is a row of a table."""
-    return " | " in citation.quote or bool(read_row_cells(citation.quote, citation.metadata))
+    return len(split_cells(citation.quote)) > 1 or bool(read_row_cells(citation.quote, citation.metadata))
 
 
 def is_row_of(citation: Citation, table: StoredTable) -> bool:

@@ -150,3 +150,9 @@ def test_a_locator_stands_in_place_of_page_and_lines_and_ends_no_mark() -> None:
     place = Span(0, 9, 2, 3, 3, locator="Budget [old]!A7:D7")
     assert format_page_tag(place) == "[Source: Budget (old)!A7:D7]"
     assert format_place(place) == "Budget [old]!A7:D7"
+
+
+def test_one_line_is_named_as_one() -> None:
+    assert format_place(Span(0, 9, 2, 3, 3)) == "p. 2, line 3"
+    assert format_place(Span(0, 9, None, 3, 5)) == "lines 3-5"
+    assert format_place(Span(0, 9, 2, 3, 5), "iii") == "p. 2 (printed iii), lines 3-5"

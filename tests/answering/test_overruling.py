@@ -7,7 +7,7 @@ tables, separators, percentages, ordinals, fractions, words for numbers, and dat
 import pytest
 
 from rag_core.answering.citations import evidence_from_hits, rank_passages_for_judge
-from rag_core.answering.overruling import overrule_by_facts
+from rag_core.answering.overruling import UNCLEAR_SUPPORT, overrule_by_facts
 from rag_core.core.model import Chunk, Finding, Hit, Judgement
 
 PRESSURE = (
@@ -299,3 +299,13 @@ def test_a_true_claim_in_other_words_and_notations_stays_supported(passage: str,
 def test_a_changed_number_unit_or_date_is_not_supported_whatever_a_judge_says(passage: str, claim: str) -> None:
     """S4-27: doubled, halved, moved by one, or of another unit."""
     assert "supported" not in judge_yes(claim, passage)
+
+
+def test_a_number_that_only_another_passage_has_is_unclear() -> None:
+    texts = ("In summer the pump is loud.", "The pump runs at 45 bar in summer and in winter.")
+    hits = [Hit(Chunk(str(n), str(n), 0, text, "Guide", "guide.md", "guide"), 1.0) for n, text in enumerate(texts)]
+    passages = rank_passages_for_judge("The pump runs at 45 bar in summer.", evidence_from_hits(hits))
+    [deciding] = [n for n, passage in enumerate(passages) if "loud" in passage.text]
+    said = Judgement("supported", 0.95, deciding, judge="yes")
+    overruled = overrule_by_facts("The pump runs at 45 bar in summer.", passages, said, "")
+    assert (overruled.finding, overruled.support) == ("unclear", UNCLEAR_SUPPORT)

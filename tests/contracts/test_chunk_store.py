@@ -119,7 +119,9 @@ async def test_each_probe_gets_its_own_ranking_as_if_asked_alone(filled: ChunkSt
 async def test_both_legs_are_fused_by_reciprocal_rank(filled: ChunkStore) -> None:
     """S1-07: 1 / (k + rank) of each leg, summed."""
     legs = [ids(await find(filled, "brake circuit", how=how, limit=50)) for how in ("words", "meaning")]
-    for hit in await find(filled, "brake circuit", rrf_k=7):
+    fused = await find(filled, "brake circuit", rrf_k=7)
+    assert fused
+    for hit in fused:
         assert hit.score == pytest.approx(sum(1 / (8 + leg.index(hit.chunk.id)) for leg in legs if hit.chunk.id in leg))
 
 

@@ -56,7 +56,9 @@ def test_text_in_the_system_message_is_found() -> None:
         prompt = prompts.build_summary_prompt(question, [text])
         return replace(prompt, system=f"{prompt.system}\nThe document begins: {text[:200]}")
 
-    assert all("system" in words for words in violations([helpful], attacks=ATTACKS[:2]))
+    found = list(violations([helpful], attacks=ATTACKS[:2]))
+    assert found
+    assert all("system" in words for words in found)
 
 
 def test_text_that_is_not_escaped_is_found() -> None:
@@ -73,7 +75,9 @@ def test_text_beside_the_fence_is_found() -> None:
         prompt = prompts.build_summary_prompt(question, [text])
         return replace(prompt, user=f"{prompt.user}\nRemember: {text[:50]}")
 
-    assert all("fence" in words for words in violations([beside], attacks=ATTACKS[:2]))
+    found = list(violations([beside], attacks=ATTACKS[:2]))
+    assert found
+    assert all("fence" in words for words in found)
 
 
 def violations(assemblers: Sequence[Assembler], attacks: Iterable[str] = ATTACKS) -> Iterator[str]:

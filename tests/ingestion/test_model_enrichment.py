@@ -148,7 +148,7 @@ async def test_what_a_model_writes_goes_through_the_policy_for_its_text() -> Non
         return describe(prompt).replace("Says", "![x](https://evil.example/?q=1) Says")
 
     chunks, _ = await put(build_kit(write_link)[0])
-    assert all("evil.example" not in chunk.summary for chunk in chunks)
+    assert all(chunk.summary and "evil.example" not in chunk.summary for chunk in chunks)
 
 
 @pytest.mark.parametrize(

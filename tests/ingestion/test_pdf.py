@@ -69,6 +69,7 @@ def test_page_numbers_hold_over_empty_pages() -> None:
 def test_every_line_has_a_number_and_a_box(name: str) -> None:
     """S3-18: lines are counted through the document."""
     blocks = read(EXAMPLES / name).blocks
+    assert len(blocks) > 20
     assert all(b.text.count("\n") == b.line_end - b.line_start == len(b.boxes) - 1 for b in blocks)
     assert all(before.line_end < after.line_start for before, after in pairwise(blocks))
     assert all(0 <= x0 < x1 <= 612 and 0 <= y0 < y1 <= 842 for b in blocks for x0, y0, x1, y1 in b.boxes)

@@ -28,6 +28,10 @@ def test_without_shared_words_the_first_sentence_is_the_caption() -> None:
     assert captioned.captions == (Caption("The gearbox is sealed.", "The gearbox is sealed."),)
 
 
+def test_a_hit_without_a_sentence_stays_in_the_ranking() -> None:
+    assert [one.chunk.id for one in add_lexical_captions("oil", [hit("a", content=" "), hit("b")])] == ["a", "b"]
+
+
 def test_highlights_are_safe_to_show_as_html() -> None:
     assert highlight_terms('<b onclick="x">oil & gas</b>', extract_terms("oil")) == (
         '&lt;b onclick="x"&gt;<em>oil</em> &amp; gas&lt;/b&gt;'

@@ -12,7 +12,14 @@ from rag_core.core.run import Run
 from rag_core.pipelines import PIPELINES
 from rag_core.providers.local_techniques import LocalTechniques
 from rag_core.rag import RAG
-from rag_core.retrieval.conversation import MAX_USER_TURNS, resolve_conversation, select_user_turns
+from rag_core.retrieval.conversation import (
+    EARLIER_LABEL,
+    MAX_USER_TURNS,
+    REPLY_LABEL,
+    label_turns,
+    resolve_conversation,
+    select_user_turns,
+)
 from tests.fakes import OverlapReranker, ScriptedLLM, chunk, filled, kit, query
 
 BRAKE = chunk("brake", "The brake fluid is changed every two years.", document="brakes")
@@ -204,3 +211,13 @@ async def test_a_new_subject_that_the_turns_before_drown_is_asked_by_itself(ques
     reply = await RAG(parts).answer(question, scope=query("").scope, history=HISTORY, preset="standard")
     assert reply.answer.status == status
     assert ("conversation" in reply.run.techniques) == (status == "unknown")
+
+
+def test_the_turns_of_the_user_are_one_variant_and_the_last_reply_another() -> None:
+    turns = [Turn("user", "Which pump?"), Turn("assistant", " The BP-4471. ")]
+    assert [(v.label, v.text) for v in label_turns(turns)] == [
+        (EARLIER_LABEL, "Which pump?"),
+        (REPLY_LABEL, "The BP-4471."),
+    ]
+    assert [v.label for v in label_turns(turns[:1])] == [EARLIER_LABEL]
+    assert label_turns(()) == []

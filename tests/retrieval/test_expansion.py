@@ -10,6 +10,7 @@ from rag_core.retrieval.expansion import (
     MAX_EXPANDED_QUERY_CHARS,
     MAX_HYDE_ANSWER_CHARS,
     QueryExpansion,
+    expansion_from_fields,
     generate_expansion,
 )
 from tests.fakes import ScriptedLLM
@@ -118,3 +119,9 @@ async def test_no_link_of_a_model_gets_into_an_expansion() -> None:
 
 async def test_a_local_technique_with_nothing_to_work_from_adds_nothing_and_has_not_failed() -> None:
     assert await generate_expansion(ASKED, [], Local(), count=2, with_hyde=True) == QueryExpansion()
+
+
+def test_a_hyde_answer_that_was_not_asked_for_is_left_out() -> None:
+    fields = {"queries": ["oil of the gearbox"], "hyde": "It is cool."}
+    found = [expansion_from_fields(fields, "oil", count=1, with_hyde=with_hyde) for with_hyde in (False, True)]
+    assert [one.hyde_answer for one in found] == ["", "It is cool."]

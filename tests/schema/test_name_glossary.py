@@ -46,7 +46,7 @@ def test_a_line_that_explains_a_name_is_read(line: str, meanings: dict[str, str]
 def test_names_are_looked_up_only_where_nobody_described_them() -> None:
     said = Table("a_b", (Column("c_d", description="said"),))
     assert list_unexplained_names(Database("d", (said,))) == []
-    named = Table("e_f", (Column("gHi"), Column("k", description="said")))
+    named = Table("e_f", (Column("gHi"), Column("j"), Column("k", description="said")))
     assert list_unexplained_names(Database("d", (said, named))) == ["e_f", "ghi", "hi"]
 
 

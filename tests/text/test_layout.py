@@ -20,3 +20,15 @@ def test_lines_of_a_list_without_marks_are_parts_and_those_of_a_sentence_or_reco
     text: str, parts: int
 ) -> None:
     assert len(split_into_parts(text)) == parts
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("- Check the oil.\nThe pump is new.", ["item", "sentence"]),
+        ("- Check the oil\n  of the pump", ["item"]),
+        ("- Check the oil of the pump that stands beside the door and\nof the other.", ["item"]),
+    ],
+)
+def test_a_list_item_goes_on_in_the_next_line_unless_a_sentence_begins(text: str, kinds: list[str]) -> None:
+    assert [part.kind for part in split_into_parts(text)] == kinds

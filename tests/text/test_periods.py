@@ -9,6 +9,7 @@ from rag_core.text.normalization import normalize_words
 from rag_core.text.periods import (
     Period,
     compute_period_share,
+    find_named_period,
     find_periods,
     read_fiscal_calendar,
     remove_periods,
@@ -136,3 +137,10 @@ def test_what_is_written_out_has_the_same_periods_and_no_token(text: str) -> Non
     written = write_out_periods(text)
     assert not any(placed.is_token for placed in find_periods(written))
     assert len(remove_periods(text)) <= len(text) + 1
+
+
+def test_a_last_day_is_named_only_as_the_calendar_of_its_document_has_it() -> None:
+    text = "for the year ended January 28, 2023"
+    assert find_named_period(text, None) == "year ended January 28, 2023"
+    assert find_named_period(text, read_fiscal_calendar(NAMED)) == "fiscal 2022 (year ended January 28, 2023)"
+    assert find_named_period("in 2023", None) == ""

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_core.text import sentences
-from rag_core.text.sentences import find_sentences
+from rag_core.text.sentences import find_sentences, shorten_at_word
 
 ANY = st.text(st.characters(exclude_categories=("Cs",)), max_size=200)
 
@@ -85,3 +85,11 @@ def test_a_long_text_without_a_sentence_end_is_cut_after_a_line_else_after_a_wor
     lines, words = "a word\n" * 4_000, "word " * 6_000
     assert {(lines + "x")[end : end + 1] for _, end in find_sentences(lines)} == {"\n"}
     assert {words[end : end + 1] for _, end in find_sentences(words)} == {" "}
+
+
+@pytest.mark.parametrize(
+    ("max_chars", "shortened"), [(16, "One pump runs on"), (15, "One pump runs …"), (9, "One …"), (3, "On…")]
+)
+def test_a_shortened_text_ends_after_a_word_within_its_limit(max_chars: int, shortened: str) -> None:
+    assert shorten_at_word("One pump runs on", max_chars) == shortened
+    assert len(shortened) <= max_chars

@@ -29,6 +29,11 @@ def test_synonyms_and_derived_words_are_found_in_any_form(word: str, other: str)
     assert mean_the_same(word, other)
 
 
+@pytest.mark.parametrize("word", ["test", "bed", "bies"])
+def test_a_stem_of_one_letter_is_none(word: str) -> None:
+    assert find_base_forms(word) == {word}
+
+
 @pytest.mark.parametrize(
     ("word", "other"), [("granted", "denied"), ("rises", "fell"), ("huge", "small"), ("permitted", "forbidden")]
 )

@@ -7,6 +7,7 @@ import pytest
 
 from rag_core.answering.computing.operations import CitedCell, OperationKind, compute, is_recomputed
 from rag_core.answering.computing.questions import parse_operation
+from rag_core.answering.computing.stated_results import list_labels
 from rag_core.answering.computing.stored_tables import CitedRow
 from tests.fakes import chunk
 
@@ -59,3 +60,11 @@ def test_a_question_says_what_is_to_be_computed(question: str, kind: str, is_hig
 )
 def test_a_question_for_a_fact_asks_for_no_operation(question: str) -> None:
     assert parse_operation(question) is None
+
+
+def test_rows_of_one_name_are_told_apart_by_their_first_cell_where_that_does_not_name_them() -> None:
+    dated = [replace(ROW, cells=(day, "Garden"), name_at=1) for day in ("3 May", "4 May")]
+    assert list_labels([CitedCell(row, "", "x") for row in dated]) == "Garden (3 May), Garden (4 May)"
+    other = replace(dated[1], cells=("4 May", "Hall"))
+    assert list_labels([CitedCell(row, "", "x") for row in (dated[0], other)]) == "Garden (x), Hall (x)"
+    assert list_labels([CELLS[0], CELLS[1]]) == "Garden ($ 1,200), Garden ((300))"

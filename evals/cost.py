@@ -10,7 +10,7 @@ import argparse
 import asyncio
 import statistics
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import starmap
 from pathlib import Path
 from typing import Any
@@ -18,16 +18,43 @@ from typing import Any
 from evals import record
 from evals.answers import CACHE, SCOPE, index_pdf_folder, load_page_questions
 from rag_core.core.kit import Kit
+from rag_core.core.model import Vector
+from rag_core.core.ports import Embedder
 from rag_core.core.presets import resolve_preset
 from rag_core.core.run import Run
 from rag_core.evaluation import markdown_tables
 from rag_core.evaluation.bulk_indexing import EVALUATION_TIMEOUT_S
 from rag_core.evaluation.evaluation_cache import EvaluationCache
-from rag_core.evaluation.model_usage import PRICED_MODELS, CountingEmbedder, CountingLLM, ModelUsage
+from rag_core.evaluation.model_usage import PRICED_MODELS, CountingLLM, ModelUsage
 from rag_core.pipelines import answer_with_pipeline, search_with_pipeline
+from rag_core.text.tokens import count_tokens
 
 PIPELINES = ("standard", "rerank", "advanced")
 ANSWERING = (*PIPELINES, "pages", "classical")
+
+
+@dataclass(frozen=True, slots=True)
+class CountingEmbedder:
+    """An embedder that counts the tokens which a hosted model would read."""
+
+    inner: Embedder
+    usage: ModelUsage
+
+    @property
+    def space(self) -> str:
+        return self.inner.space
+
+    @property
+    def dimensions(self) -> int:
+        return self.inner.dimensions
+
+    async def embed_query(self, text: str) -> Vector:
+        self.usage.embedded_tokens += count_tokens(text)
+        return await self.inner.embed_query(text)
+
+    async def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
+        self.usage.embedded_tokens += sum(map(count_tokens, texts))
+        return await self.inner.embed_documents(texts)
 
 
 async def count_usage(work: Callable[..., Awaitable[object]], text: str, name: str, kit: Kit) -> ModelUsage:

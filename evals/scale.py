@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+from evals.page_sections import fill_section
 from rag_core.core.hosted_models import HOSTED_MODELS
 from rag_core.evaluation import markdown_tables
 
@@ -180,9 +181,7 @@ def main() -> None:
     made = format_scale_tables(Assumptions(**{field.name: given[field.name] for field in fields(Assumptions)}))  # type: ignore[arg-type]
     print(made)
     if given["write"]:
-        PAGE.write_text(
-            markdown_tables.fill_section(PAGE.read_text("utf-8"), "python -m evals.scale --write", made), "utf-8"
-        )
+        PAGE.write_text(fill_section(PAGE.read_text("utf-8"), "python -m evals.scale --write", made), "utf-8")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from evals import bench_cold_start, bench_http, bench_store, cost, record
+from evals.page_sections import fill_section
 from rag_core.evaluation import markdown_tables, metrics
 from rag_core.evaluation.ablation import ABLATION_BASELINE, ABLATION_PRESETS
 
@@ -64,9 +65,7 @@ def fill_pages() -> dict[Path, str]:
     for name, (page, table) in PAGE_TABLES.items():
         path, result = DOCS / page, record.read_result(name)
         text = f"{_format_source(result)}\n\n{table(result['found'])}"
-        made[path] = markdown_tables.fill_section(
-            made.get(path) or path.read_text("utf-8"), f"evals/results/{name}.json", text
-        )
+        made[path] = fill_section(made.get(path) or path.read_text("utf-8"), f"evals/results/{name}.json", text)
     return made
 
 

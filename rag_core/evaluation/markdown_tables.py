@@ -11,17 +11,3 @@ def format_table(columns: Sequence[object], rows: Iterable[Iterable[object]]) ->
 def format_row(cells: Iterable[object]) -> str:
     """Return one line of a table."""
     return f"| {' | '.join(map(str, cells))} |"
-
-
-def fill_section(page: str, name: str, text: str) -> str:
-    """Return the page with the text between the two comments of this name.
-
-    Raises:
-        ValueError: the page lacks the comments.
-    """
-    begin, end = f"<!-- {name}: begin -->\n", f"\n<!-- {name}: end -->"
-    before, found_begin, rest = page.partition(begin)
-    _, found_end, after = rest.partition(end)
-    if not (found_begin and found_end):
-        raise ValueError(f"the page has no section {name}")
-    return before + begin + text.strip() + end + after

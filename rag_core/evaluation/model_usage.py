@@ -1,11 +1,9 @@
 """Token usage and cost of hosted models in an evaluation: measured, or estimated from the prompts of a local run."""
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from rag_core.core.model import Vector
-from rag_core.core.ports import LLM, Completion, Embedder, Prompt, Reranker, RerankingLLM
+from rag_core.core.ports import LLM, Completion, Prompt, Reranker, RerankingLLM
 from rag_core.core.presets import Query
 from rag_core.core.run import Run
 from rag_core.providers.prices import calculate_cost_usd
@@ -79,27 +77,3 @@ class CountingLLM:
         self.usage.output_tokens += count_tokens(completion.text) + hyde_tokens
         self.usage.embedded_tokens += hyde_tokens
         return completion
-
-
-@dataclass(frozen=True, slots=True)
-class CountingEmbedder:
-    """An embedder that counts the tokens which a hosted model would read."""
-
-    inner: Embedder
-    usage: ModelUsage
-
-    @property
-    def space(self) -> str:
-        return self.inner.space
-
-    @property
-    def dimensions(self) -> int:
-        return self.inner.dimensions
-
-    async def embed_query(self, text: str) -> Vector:
-        self.usage.embedded_tokens += count_tokens(text)
-        return await self.inner.embed_query(text)
-
-    async def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
-        self.usage.embedded_tokens += sum(map(count_tokens, texts))
-        return await self.inner.embed_documents(texts)

@@ -7,7 +7,7 @@ package has `BLOCKS`: by the name of a block, the page below `docs/` that holds 
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from rag_core.evaluation import markdown_tables
+from evals.page_sections import fill_section
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -23,7 +23,5 @@ def fill_pages(blocks: Blocks, *, folder: Path = DOCS) -> dict[Path, str]:
     pages: dict[Path, str] = {}
     for name, (page, write) in blocks.items():
         path = folder / page
-        pages[path] = markdown_tables.fill_section(
-            pages.get(path) or path.read_text("utf-8"), f"make docs, {name}", write()
-        )
+        pages[path] = fill_section(pages.get(path) or path.read_text("utf-8"), f"make docs, {name}", write())
     return pages

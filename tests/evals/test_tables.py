@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from evals import record, tables
-from rag_core.evaluation import markdown_tables
+from evals.page_sections import fill_section
 
 
 def test_every_page_holds_the_tables_of_the_committed_results() -> None:
@@ -36,4 +36,4 @@ def test_a_stage_is_starred_only_beyond_chance() -> None:
 
 def test_a_page_without_the_place_is_refused() -> None:
     with pytest.raises(ValueError, match="no section x"):
-        markdown_tables.fill_section("nothing", "x", "made")
+        fill_section("nothing", "x", "made")

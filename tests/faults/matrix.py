@@ -10,6 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from evals.page_sections import fill_section
 from rag_core.evaluation import markdown_tables
 from tests.faults.cells import Cell, Outcome
 
@@ -71,7 +72,7 @@ def render(page: str, data: Mapping[str, Any]) -> str:
     Raises:
         ValueError: the page lacks the marks.
     """
-    return markdown_tables.fill_section(page, MARK, "\n".join(_sections(data)))
+    return fill_section(page, MARK, "\n".join(_sections(data)))
 
 
 def _sections(data: Mapping[str, Any]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Table rows as blocks: one line a cell, each with the name of its column."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rag_core.core.model import Block, Scalar
@@ -14,11 +14,19 @@ _CELL_SEPARATOR = re.compile(r"(?<!\\)\|")  # in Markdown, a bar inside a cell i
 
 def name_columns(header: Sequence[str], width: int) -> list[str]:
     """Return a unique name for each of `width` columns; a missing or repeated name gets the number of its column."""
-    names: list[str] = []
+    names: dict[str, None] = {}
     for number in range(1, width + 1):
         name = header[number - 1].strip()[:MAX_COLUMN_NAME_CHARS] if number <= len(header) else ""
-        names.append(name if name and name not in names else f"{name or 'column'} {number}")
-    return names
+        names[make_unique_name(name, number, names)] = None
+    return list(names)
+
+
+def make_unique_name(name: str, number: int, taken: Collection[str]) -> str:
+    """Return the name of a column, by its number where it has none or one that is taken."""
+    name = name or f"column {number}"
+    while name in taken:
+        name = f"{name} {number}"
+    return name
 
 
 def join_header_rows(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -1,4 +1,4 @@
-"""The CPU time that a function takes for a text and for one twice as long."""
+"""The CPU time that a function takes for a text, or a file, and for one twice as long."""
 
 import signal
 import time
@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
+from typing import TypeVar
 
-from tests.adversarial.shapes import Shape
+T = TypeVar("T", str, bytes)
 
 MAX_RATIO = 2.6  # of the CPU for twice the text: 2 is linear, 4 quadratic
 SUSPECT_RATIO = 2.3  # of short texts, for which what is linear hides more of the square
@@ -40,7 +41,7 @@ class Growth:
 
 
 def find_excess(
-    function: Callable[[str], object], shape: Shape, *, chars: int, floor_s: float, max_s: float
+    function: Callable[[T], object], shape: Callable[[int], T], *, chars: int, floor_s: float, max_s: float
 ) -> Growth | None:
     """Return the growth of a function's CPU time from `chars` to twice as many where it is too much, else None.
 
@@ -60,10 +61,15 @@ def find_excess(
 
 
 def _find_growth(
-    function: Callable[[str], object], shape: Shape, chars: int, floor_s: float, max_s: float, max_ratio: float
+    function: Callable[[T], object],
+    shape: Callable[[int], T],
+    chars: int,
+    floor_s: float,
+    max_s: float,
+    max_ratio: float,
 ) -> Growth | None:
     """Return the growth unless one of three measurements is good enough."""
-    longer, text = shape(2 * chars), ""
+    longer, text = shape(2 * chars), None
     once_s = twice_s = float("inf")
     for _ in range(3):
         twice_s = min(twice_s, _measure_cpu_s(function, longer, GIVE_UP * max_s))
@@ -71,14 +77,14 @@ def _find_growth(
             return None
         if twice_s == float("inf"):
             break
-        text = text or shape(chars)
+        text = shape(chars) if text is None else text
         once_s = min(once_s, _measure_cpu_s(function, text, GIVE_UP * max_s))
         if twice_s <= max_s and twice_s / once_s < max_ratio:
             return None
     return Growth(chars, once_s, twice_s)
 
 
-def _measure_cpu_s(function: Callable[[str], object], text: str, limit_s: float) -> float:
+def _measure_cpu_s(function: Callable[[T], object], text: T, limit_s: float) -> float:
     """Return the CPU seconds of a call in this thread, infinity for more than `limit_s` of them."""
     began = time.thread_time()
     try:

@@ -65,6 +65,13 @@ def test_a_table_of_words_and_one_without_a_header_are_rows_too() -> None:
     assert [b.text for b in sheet((1, 2), (3, 4))] == ["column 1: 1\ncolumn 2: 2", "column 1: 3\ncolumn 2: 4"]
 
 
+def test_no_cell_is_lost_where_a_header_names_a_column_by_the_number_of_another() -> None:
+    """Both cells had the name "column 3" and the first was lost; a cell beside the table is named by its number."""
+    first, second = sheet(("A", "column 3", None, "A"), (1, 2, 3, 4), (5, 6, 7, 8, 9))
+    assert first.text == "A: 1\ncolumn 3: 2\ncolumn 3 3: 3\nA 4: 4"
+    assert second.text == "A: 5\ncolumn 3: 6\ncolumn 3 3: 7\nA 4: 8\ncolumn 5: 9"
+
+
 def test_a_blank_row_ends_no_table_and_another_header_begins_one() -> None:
     blocks = sheet(("Part", "Count"), ("valve", 7), (), ("seal", 8), (), ("Name", "Age"), ("Ann", 30))
     assert [(b.locator, b.text) for b in blocks] == [

@@ -6,6 +6,7 @@ until it is laid out, so none are given. Deleted text is left out; hidden text t
 
 import zipfile
 import zlib
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
@@ -140,7 +141,7 @@ class _DocxReader:
             (kind, note.get(f"{W}id", "")): note for kind in _NOTE_KINDS for note in _load_notes(package, kind)
         }
         self.hidden_runs = 0
-        self.pending_notes: list[Element] = []
+        self.pending_notes: deque[Element] = deque()
         self.note_count = 0
 
     def read_items(self, body: IO[bytes]) -> Iterator[DocxItem]:
@@ -185,9 +186,10 @@ class _DocxReader:
     def _read_table(self, table: Element) -> Iterator[DocxItem]:
         """Yield a table with its heads in one row; a first row of one cell above several columns is a paragraph."""
         rows: list[list[DocxCell]] = []
+        is_styled = bool(read_val_attribute(table, "tblPr", "tblStyle"))
         for row in _iterate_nearest_descendants(table, f"{W}tr"):
             if row.find(f"{W}trPr/{W}del") is None:
-                rows.append(self._read_table_row(row, table, rows[-1] if rows else []))
+                rows.append(self._read_table_row(row, rows[-1] if rows else [], is_styled=is_styled))
         filled = [row for row in rows if any(cell.text for cell in row)]
         if len(filled) > 1 and _is_title(filled[0], filled[1]):
             yield "paragraph", filled.pop(0)[0].text, 0
@@ -197,7 +199,7 @@ class _DocxReader:
             heads = [join_header_rows(texts[:count])] if count > 1 else texts[:1]
             yield "table", "\n".join(map(format_table_row, [*heads, *texts[count:]])), 0
 
-    def _read_table_row(self, row: Element, table: Element, above: Sequence[DocxCell]) -> list[DocxCell]:
+    def _read_table_row(self, row: Element, above: Sequence[DocxCell], *, is_styled: bool) -> list[DocxCell]:
         """Return the cells of a row, with an empty cell for each further column that a cell spans.
 
         A cell that is merged with the one above it has the text of that one.
@@ -205,7 +207,7 @@ class _DocxReader:
         cells: list[DocxCell] = []
         for cell in _iterate_nearest_descendants(row, f"{W}tc"):
             properties = cell.find(f"{W}tcPr")
-            dark = read_val_attribute(table, "tblPr", "tblStyle") or (properties is not None and is_shaded(properties))
+            dark = is_styled or (properties is not None and is_shaded(properties))
             text = " ".join(self._read_cell_paragraph(p, on_paper=not dark) for p in cell.iter(f"{W}p"))
             text = " ".join(clean_text(text).split())
             span = read_val_attribute(cell, "tcPr", "gridSpan")
@@ -227,7 +229,7 @@ class _DocxReader:
     def _read_pending_notes(self) -> Iterator[DocxItem]:
         """Yield the notes referred to since the last call, each behind its number."""
         while self.pending_notes:
-            note = self.pending_notes.pop(0)
+            note = self.pending_notes.popleft()
             first = self.note_count - len(self.pending_notes)
             text = " ".join(
                 self._read_visible_text(p, self._look_up_style(p), on_paper=True) for p in note.iter(f"{W}p")

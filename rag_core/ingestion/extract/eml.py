@@ -18,7 +18,7 @@ from rag_core.ingestion.extract.placed_blocks import BlockMaker
 from rag_core.ingestion.extract.text import decode_text
 from rag_core.text.mail_headers import MAIL_FIELDS
 
-_MAX_FIELD_CHARS = 4_000  # of a header that is shown
+MAX_FIELD_CHARS = 4_000  # of a header: Python 3.11 takes the square of their number for the parameters in one
 _MAX_NESTED_PARTS = 50
 _ADDRESS = re.compile(r"<([^<>\s]{1,320})>")  # in round brackets it is quoted as it stands: these are a link's
 _DAMAGED_MAIL_ERRORS = (
@@ -68,8 +68,16 @@ def _refuse_damaged_mail() -> Iterator[None]:
         raise UnreadableDocument(reason, code="document_damaged") from error
 
 
+class _BoundedFields(email.policy.Compat32):
+    """Reads the headers of a mail, each cut to what is read of it."""
+
+    def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
+        name, value = super().header_source_parse(sourcelines)
+        return name, value[:MAX_FIELD_CHARS]
+
+
 def _parse_mail(data: bytes) -> Message:
-    return email.message_from_bytes(data, policy=email.policy.compat32)
+    return email.message_from_bytes(data, policy=_BoundedFields())
 
 
 def extract_message(message: Message, extract: Extract, extractor: str) -> Extraction:
@@ -156,7 +164,7 @@ def _read_bytes(part: Message) -> bytes:
 
 
 def _read_field(message: Message, name: str) -> str:
-    return " ".join(_decode_words(str(message.get(name, ""))[:_MAX_FIELD_CHARS]).split())
+    return " ".join(_decode_words(str(message.get(name, ""))[:MAX_FIELD_CHARS]).split())
 
 
 def _decode_words(value: str) -> str:

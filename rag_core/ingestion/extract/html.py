@@ -157,7 +157,8 @@ def _is_hidden(element: Any) -> bool:
 def read_table(table: Any) -> Sequence[Sequence[str]]:
     """Return the cells of a table of data, its header in the first row; none for one that only lays out a page.
 
-    A cell stands in each row that it spans, and is followed by an empty one for each further column that it spans.
+    A cell stands in each row that it spans, and is followed by an empty one for each further column that it spans. Rows
+    are filled to one width, unless a few wide ones among many would make more cells than a table may have.
     """
     if table.find(".//table") is not None:
         return ()
@@ -166,6 +167,8 @@ def read_table(table: Any) -> Sequence[Sequence[str]]:
     width = max(map(len, rows), default=0)
     if len(rows) < 2 or width < 2:
         return ()
+    if len(rows) * width > _MAX_TABLE_CELLS:
+        return rows
     padded = [[*row, *[""] * (width - len(row))] for row in rows]
     heads = next((n for n, row in enumerate(elements) if not _is_head_row(row)), len(elements))
     return [join_header_rows(padded[:heads]), *padded[heads:]] if 1 < heads < len(padded) else padded

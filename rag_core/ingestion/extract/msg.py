@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.message import Message
 from email.utils import format_datetime
+from typing import Any
 
-from olefile import OleFileIO
+from olefile import STGTY_STREAM, OleFileIO
 
 from rag_core.core.errors import UnreadableDocument
 from rag_core.core.model import Extraction
-from rag_core.ingestion.extract.eml import extract_message, take_attachment
+from rag_core.ingestion.extract.eml import MAX_FIELD_CHARS, extract_message, take_attachment
 from rag_core.ingestion.extract.extraction import clean_text
 from rag_core.ingestion.extract.members import MAX_MEMBERS, Extract
 from rag_core.ingestion.extract.packed_rtf import unpack_rtf
@@ -60,7 +61,7 @@ def take_msg_member(data: bytes, label: str) -> tuple[str, bytes] | None:
 
 def _load_mail(data: bytes) -> Message:
     try:
-        with OleFileIO(data) as file:
+        with _CompoundFile(data) as file:
             if not file.exists("__properties_version1.0"):
                 message = "the file holds no mail: it is another kind of Office file; save it as .docx, .xlsx or .pptx"
                 raise UnreadableDocument(message, code="document_damaged")
@@ -70,11 +71,19 @@ def _load_mail(data: bytes) -> Message:
         raise UnreadableDocument(message, code="document_damaged") from error
 
 
+class _CompoundFile(OleFileIO):  # type: ignore[misc]  # it has no types
+    """A compound file that is opened in linear time."""
+
+    def _check_duplicate_stream(self, first_sect: int, minifat: bool = False) -> None:
+        """Do nothing: olefile 0.47 looks through a list of all streams for each, and only logs what it finds."""
+
+
 class _MailReader:
     """Reads the mails of a compound file; the folder of each ends in "/", that of the outermost is ""."""
 
     def __init__(self, file: OleFileIO) -> None:
         self._file = file
+        self._entries = _list_entries(file)
         self._attachments = 0
 
     def read(self, folder: str, depth: int) -> Message:
@@ -118,18 +127,13 @@ class _MailReader:
             yield _make_part("text/plain", _read_rtf(packed).encode())
 
     def _list_attachments(self, folder: str) -> list[str]:
-        depth = folder.count("/")
-        names = {
-            "/".join(path[: depth + 1]): None
-            for path in self._file.listdir(streams=True, storages=True)
-            if len(path) > depth and path[depth].startswith(_ATTACHMENT) and "/".join(path[:depth]) == folder[:-1]
-        }
-        return [f"{name}/" for name in names]
+        held = self._entries[folder[:-1].lower()].kids
+        return list(dict.fromkeys(f"{folder}{entry.name}/" for entry in held if entry.name.startswith(_ATTACHMENT)))
 
     def _read_attachment(self, folder: str, depth: int, codec: str) -> Message:
         names = (self._read_text(folder, number, codec) for number in (_LONG_NAME, _NAME, _DISPLAY_NAME))
-        name = next(filter(None, names), "")
-        if self._file.exists(f"{folder}{_EMBEDDED}"):
+        name = next(filter(None, names), "")[-MAX_FIELD_CHARS:]
+        if f"{folder}{_EMBEDDED}".lower() in self._entries:
             held = Message()
             held["Content-Type"] = "message/rfc822"
             held.set_payload([self.read(f"{folder}{_EMBEDDED}/", depth - 1)])
@@ -149,17 +153,31 @@ class _MailReader:
         return clean_text(text.rstrip("\0"))
 
     def _read_stream(self, folder: str, number: int, kind: str) -> bytes:
-        name = f"{folder}__substg1.0_{number:04X}{kind}"
-        if not self._file.exists(name) or self._file.get_type(name) != 2:  # 2 is a stream
-            return b""
-        return bytes(self._file.openstream(name).read(_MAX_STREAM_BYTES))
+        entry = self._entries.get(f"{folder}__substg1.0_{number:04X}{kind}".lower())
+        return b"" if entry is None or entry.entry_type != STGTY_STREAM else self._read_entry(entry, _MAX_STREAM_BYTES)
+
+    def _read_entry(self, entry: Any, max_bytes: int) -> bytes:
+        return bytes(self._file._open(entry.isectStart, entry.size).read(max_bytes))
 
     def _read_fixed_properties(self, folder: str) -> dict[int, int]:
         """Return the properties that are numbers, by their number."""
         header = _PROPERTIES_HEADER_BYTES[not folder]
-        data = self._file.openstream(f"{folder}__properties_version1.0").read(1024 * 1024)[header:]
+        data = self._read_entry(self._entries[f"{folder}__properties_version1.0".lower()], 1024 * 1024)[header:]
         entries = (struct.unpack("<IIQ", data[at : at + 16]) for at in range(0, len(data) - 15, 16))
         return {tag >> 16: value for tag, _, value in entries}
+
+
+def _list_entries(file: OleFileIO) -> dict[str, Any]:
+    """Return the streams and folders of a file by their paths in small letters: olefile looks through all for each."""
+    entries: dict[str, Any] = {"": file.root}
+    waiting = [("", file.root, 2 * _MAX_DEPTH + 2)]  # a mail that is attached is two folders deep in the other
+    while waiting:
+        path, folder, depth = waiting.pop()
+        for entry in folder.kids if depth else ():
+            name = f"{path}{entry.name.lower()}"
+            if entries.setdefault(name, entry) is entry:
+                waiting.append((f"{name}/", entry, depth - 1))
+    return entries
 
 
 def _make_part(kind: str, data: bytes) -> Message:

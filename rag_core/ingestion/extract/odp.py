@@ -26,15 +26,16 @@ def extract_odp(data: bytes) -> Extraction:
     """
     with open_document(data, "presentation", "LibreOffice") as document:
         slides = list(document.body.iterchildren(f"{DRAW}page"))
-        hidden = [number for number, slide in enumerate(slides, 1) if not document.get_style(slide).is_shown]
+        shown = [document.get_style(slide).is_shown for slide in slides]
         maker = BlockMaker()
         blocks = collect_blocks(
             block
-            for number, slide in enumerate(slides, 1)
-            if number not in hidden
+            for number, (slide, is_shown) in enumerate(zip(slides, shown, strict=True), 1)
+            if is_shown
             for block in _read_slide(document, slide, number, maker)
         )
-    notes = (f"hidden slides were left out: {', '.join(map(str, hidden))}",) if hidden else ()
+    hidden = ", ".join(str(number) for number, is_shown in enumerate(shown, 1) if not is_shown)
+    notes = (f"hidden slides were left out: {hidden}",) if hidden else ()
     return Extraction(blocks, len(slides), "odp (lxml)", notes, document.title)
 
 

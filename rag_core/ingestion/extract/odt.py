@@ -22,7 +22,7 @@ from rag_core.ingestion.extract.opendocument import (
 from rag_core.ingestion.extract.placed_blocks import BlockMaker
 
 _UNREAD_TAGS = frozenset({f"{TEXT}tracked-changes", f"{TEXT}sequence-decls", f"{TEXT}variable-decls"})
-_MAX_DEPTH = 10  # of lists in one another; deeper items stand at the deepest
+_MAX_DEPTH = 10  # of headings, and of lists in one another; deeper ones stand at the deepest
 
 
 def extract_odt(data: bytes) -> Extraction:
@@ -66,7 +66,7 @@ class _TextReader:
 
     def _read_heading(self, element: Any, number: str | None = None) -> Iterator[Block]:
         """Yield a heading behind its number, by default that of the outline."""
-        level = read_count(element, f"{TEXT}outline-level")
+        level = read_count(element, f"{TEXT}outline-level", _MAX_DEPTH)
         text = self._document.read_text(element).replace("\n", " ")
         if number is None and self._document.get_style(element).list_style != "":
             number = self._lists.count_heading(element, level - 1)

@@ -1,10 +1,11 @@
 """Presentation extraction: titles, texts, tables, charts and notes, slide by slide; a slide counts as a page."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pptx import Presentation
 from pptx.exc import InvalidXmlError, PackageNotFoundError, PythonPptxError
+from pptx.table import _Row
 
 from rag_core.core.model import Block, Extraction
 from rag_core.ingestion.extract.extraction import clean_text, collect_blocks
@@ -25,16 +26,17 @@ def extract_pptx(data: bytes) -> Extraction:
     with open_package(data, "ppt/presentation.xml", "PowerPoint") as package:
         presentation = _open_presentation(package.fp)
         slides = list(presentation.slides)
-        hidden = [str(n) for n, slide in enumerate(slides, 1) if slide._element.get("show") in ("0", "false")]
+        shown = [slide._element.get("show") not in ("0", "false") for slide in slides]
         maker = BlockMaker()
         blocks = collect_blocks(
             block
-            for number, slide in enumerate(slides, 1)
-            if str(number) not in hidden
+            for number, (slide, is_shown) in enumerate(zip(slides, shown, strict=True), 1)
+            if is_shown
             for block in _read_slide(slide, number, maker)
         )
         title = " ".join(clean_text(presentation.core_properties.title or "").split())
-    notes = (f"hidden slides were left out: {', '.join(hidden)}",) if hidden else ()
+    hidden = ", ".join(str(number) for number, is_shown in enumerate(shown, 1) if not is_shown)
+    notes = (f"hidden slides were left out: {hidden}",) if hidden else ()
     return Extraction(
         blocks, len(slides), "pptx (python-pptx)", notes, "" if title == "PowerPoint Presentation" else title
     )
@@ -101,8 +103,12 @@ def _mark_points(text: str) -> str:
 
 
 def _read_table(table: Any) -> Sequence[Sequence[str]]:
-    """Return the cells of a table; what a merged cell covers is empty."""
-    return [["" if cell.is_spanned else clean_text(cell.text) for cell in row.cells] for row in table.rows]
+    """Return the cells of a table; what a merged cell covers is empty.
+
+    python-pptx 1.0 lists all rows anew for each row that is asked of it.
+    """
+    rows = (_Row(element, table.rows) for element in table._tbl.tr_lst)
+    return [["" if cell.is_spanned else clean_text(cell.text) for cell in row.cells] for row in rows]
 
 
 def _read_chart(chart: Any) -> Sequence[Sequence[str]]:
@@ -111,9 +117,14 @@ def _read_chart(chart: Any) -> Sequence[Sequence[str]]:
     categories = [clean_text(str(category)) for category in plot.categories]
     series = list(plot.series)
     head = ["category", *(clean_text(s.name or "") for s in series)]
-    values = [list(s.values) for s in series]
+    values = [_read_values(s) for s in series]
     rows = [
-        [category, *("" if at >= len(of) or of[at] is None else f"{of[at]:.15g}" for of in values)]
-        for at, category in enumerate(categories)
+        [category, *(f"{of[at]:.15g}" if at in of else "" for of in values)] for at, category in enumerate(categories)
     ]
     return [head, *rows]
+
+
+def _read_values(series: Any) -> Mapping[int, float]:
+    """Return the stored values of a series by the number of their point: python-pptx looks through all for each."""
+    held = series._element.val
+    return {} if held is None else {point.idx: point.value for point in reversed(held.xpath(".//c:pt"))}

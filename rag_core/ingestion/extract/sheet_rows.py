@@ -1,15 +1,16 @@
 """Rows of a sheet as blocks: which row names the columns, what stands above a table, and the reference of each row."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from openpyxl.utils import get_column_letter
 
 from rag_core.core.model import Block
-from rag_core.ingestion.tables import block_from_cells, join_header_rows, name_columns
+from rag_core.ingestion.tables import MAX_COLUMNS, block_from_cells, join_header_rows, make_unique_name, name_columns
 
 _MAX_HEADER_ROWS = 3
+LAST_COLUMN = 16_384  # of a sheet in Excel
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,34 @@ class SheetCell:
     is_text: bool = False
 
 
+@dataclass(slots=True)
+class _ColumnNames:
+    """The names of a table's columns; one that no header names is named by its number when a cell stands in it."""
+
+    by_column: dict[int, str] = field(default_factory=dict)
+    taken: set[str] = field(default_factory=set)
+    first: int = LAST_COLUMN
+
+    @classmethod
+    def from_header(cls, header: Sequence[Mapping[int, SheetCell]]) -> "_ColumnNames":
+        """Name the columns by the header's rows joined, and those in narrow gaps by their numbers."""
+        numbers = sorted({column for row in header for column in row})
+        span = range(numbers[0], numbers[-1] + 1)
+        columns = span if len(span) <= MAX_COLUMNS else numbers
+        heads = join_header_rows([[row[c].text if c in row else "" for c in columns] for row in header])
+        names = name_columns([" ".join(head.split()) for head in heads], len(columns))
+        return cls(dict(zip(columns, names, strict=True)), set(names), numbers[0])
+
+    def list_names(self, columns: Collection[int]) -> list[str]:
+        """Return the names of columns."""
+        self.first = min(self.first, *columns)
+        for column in columns:
+            if column not in self.by_column:
+                self.by_column[column] = name = make_unique_name("", column - self.first + 1, self.taken)
+                self.taken.add(name)
+        return [self.by_column[column] for column in columns]
+
+
 SheetRow = tuple[int, Mapping[int, SheetCell]]  # its number, and its filled cells by column, both from 1
 
 
@@ -28,31 +57,32 @@ def build_sheet_blocks(rows: Sequence[SheetRow], name: str, reference: str, page
 
     `reference` is the sheet's name as it stands in a reference; lines are counted from `line`.
     """
-    names: Mapping[int, str] = {}
+    names = _ColumnNames()
     headings: tuple[str, ...] = (name,)
     at = 0
     while at < len(rows):
         number, cells = rows[at]
         begins_region = at == 0 or number > rows[at - 1][0] + 1
         header_rows = (
-            _count_header_rows(rows[at : at + _MAX_HEADER_ROWS + 1], names) if begins_region or not names else 0
+            _count_header_rows(rows[at : at + _MAX_HEADER_ROWS + 1], names.by_column)
+            if begins_region or not names.by_column
+            else 0
         )
         if header_rows:
-            names = _name_table_columns([cells for _, cells in rows[at : at + header_rows]])
+            names = _ColumnNames.from_header([cells for _, cells in rows[at : at + header_rows]])
             at += header_rows
             continue
         at += 1
         locator = f"{reference}!{_format_cell_range(number, min(cells), max(cells))}"
-        if len(cells) == 1 and (begins_region or not names):
+        if len(cells) == 1 and (begins_region or not names.by_column):
             (cell,) = cells.values()
             is_heading = cell.is_text and at < len(rows) and "\n" not in cell.text
             block = Block(cell.text, "heading" if is_heading else "paragraph", line, line + cell.text.count("\n"))
-            names = {}
+            names = _ColumnNames()
             yield replace(block, page=page, headings=(name,), locator=locator)
             headings = (name, cell.text) if is_heading else headings
         else:
-            names = names if set(cells) <= set(names) else _name_table_columns([{}], {*names, *cells}, names)
-            block = block_from_cells([names[c] for c in cells], [cell.text for cell in cells.values()], line, line)
+            block = block_from_cells(names.list_names(cells.keys()), [cell.text for cell in cells.values()], line, line)
             yield replace(block, page=page, headings=headings, locator=locator)
         line = block.line_end + 1
 
@@ -68,7 +98,7 @@ def _count_header_rows(rows: Sequence[SheetRow], names: Mapping[int, str]) -> in
     worded = next((n for n, row in enumerate(cells) if not all(cell.is_text for cell in row.values())), len(cells))
     if worded == 0 or adjacent < 2 or len(cells[0]) < 2:
         return 0
-    if names and set(cells[0]) <= set(names) and worded == len(cells):
+    if names and cells[0].keys() <= names.keys() and worded == len(cells):
         return 0
     count = 1
     while count < min(worded, len(cells) - 1) and _continues_header(cells[count - 1], cells[count]):
@@ -78,22 +108,8 @@ def _count_header_rows(rows: Sequence[SheetRow], names: Mapping[int, str]) -> in
 
 def _continues_header(above: Mapping[int, SheetCell], below: Mapping[int, SheetCell]) -> bool:
     """Return True where a row of words divides columns of the one above it: it stands under gaps of that one."""
-    inner = range(min(above), max(*above, *below) + 1)
-    return any(column in below and column not in above for column in inner) and len(below) > len(above)
-
-
-def _name_table_columns(
-    header: Sequence[Mapping[int, SheetCell]],
-    columns: set[int] | None = None,
-    named: Mapping[int, str] = {},
-) -> dict[int, str]:
-    """Return a name for each column: of the header's rows joined, else the one it has, else its number."""
-    numbers = sorted(columns or {column for row in header for column in row})
-    span = range(numbers[0], numbers[-1] + 1)
-    heads = join_header_rows([[row[c].text if c in row else "" for c in span] for row in header])
-    wanted = [named.get(column, "") or head for column, head in zip(span, heads, strict=True)]
-    names = name_columns([" ".join(name.split()) for name in wanted], len(span))
-    return dict(zip(span, names, strict=True))
+    first = min(above)
+    return any(column >= first and column not in above for column in below) and len(below) > len(above)
 
 
 def _format_cell_range(row: int, first_column: int, last_column: int) -> str:

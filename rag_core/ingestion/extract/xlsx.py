@@ -18,13 +18,12 @@ from rag_core.core.errors import UnreadableDocument
 from rag_core.core.model import Block, Extraction
 from rag_core.ingestion.extract.extraction import MAX_BLOCKS, clean_text, collect_blocks, make_document_too_long_error
 from rag_core.ingestion.extract.packages import open_package
-from rag_core.ingestion.extract.sheet_rows import SheetCell, SheetRow, build_sheet_blocks
+from rag_core.ingestion.extract.sheet_rows import LAST_COLUMN, SheetCell, SheetRow, build_sheet_blocks
 from rag_core.ingestion.extract.xlsx_workbook import OpenedWorkbook, iterate_elements, open_workbook
 from rag_core.ingestion.tables import MAX_COLUMNS
 
 _FORMULA_TAG, _MERGE_TAG = f"{{{SHEET_MAIN_NS}}}f", f"{{{SHEET_MAIN_NS}}}mergeCell"
 _MAX_MERGED_CELLS = 200_000  # filled with the value of their first cell
-_LAST_COLUMN = 16_384  # of a sheet in Excel
 _MIDNIGHT = datetime.time()
 
 ParsedCell = Mapping[str, Any]  # as openpyxl has it: row, column, value, data_type, style_id
@@ -140,7 +139,7 @@ def _select_visible_cells(
 
 def _read_hidden_columns(element: Any) -> int:
     """Return the columns that an element of a sheet's columns hides, as bits."""
-    first, last = int(element.get("min")), min(int(element.get("max")), _LAST_COLUMN)
+    first, last = int(element.get("min")), min(int(element.get("max")), LAST_COLUMN)
     is_hidden = element.get("hidden") in ("1", "true") and 0 < first <= last
     return ((1 << (last - first + 1)) - 1) << first if is_hidden else 0
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rag_core.rag import RAG
 
 LAST_CITATIONS_FILE = "last-citations.json"
+_MAX_NAME_CHARS = 60  # of a file that is opened: 240 bytes at most, and file systems take 255
 BROWSER_FORMATS = (".pdf",)  # in which a browser opens the page that the address names
 
 
@@ -67,8 +68,8 @@ async def run_open_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     if arguments.page:
         _require_page(arguments.page, document)
     held = await _take_cited_file(document, place.page, scope, rag, run)
-    name, page = (held.name.rpartition(", ")[2], held.page) if held else ("", place.page)
-    file = await _copy_file(name, held.data) if held else await _find_file(document, scope, rag)
+    page = held.page if held else place.page
+    file = await _copy_file(_name_member(held), held.data) if held else await _find_file(document, scope, rag)
     address = file.resolve().as_uri()
     if page and file.suffix.lower() in BROWSER_FORMATS:
         address += f"#page={page}"
@@ -127,8 +128,14 @@ async def _find_file(document: Document, scope: Scope, rag: "RAG") -> Path:
     return await _copy_file(original.filename or document.id, original.data)
 
 
+def _name_member(page: "MemberPage") -> str:
+    """Return the name of a file within a zip or mail, by which a program knows that it is a PDF."""
+    return page.name if page.kind != "pdf" or page.name.lower().endswith(".pdf") else f"{page.name}.pdf"
+
+
 async def _copy_file(name: str, data: bytes) -> Path:
-    """Write a file into a folder of its own; its name is foreign."""
-    copy = Path(mkdtemp(prefix="rag-open-"), Path(name.replace("\\", "/")).name or "original")
+    """Write a file into a folder of its own; its name is foreign, and as long as its sender likes."""
+    last = re.sub(r"[\x00-\x1f<>:\"|?*]", "_", name.replace("\\", "/").rpartition("/")[2])[-_MAX_NAME_CHARS:]
+    copy = Path(mkdtemp(prefix="rag-open-"), last.strip(". ") or "original")
     await asyncio.to_thread(copy.write_bytes, data)
     return copy

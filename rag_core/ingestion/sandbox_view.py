@@ -33,14 +33,16 @@ async def render_for_recognition(data: bytes, kind: str, page_number: int, *, ti
     return await call_child(VIEW_CHILD_MODULE, f"{view}:{page_number}", data, _picture_from_reply, timeout_s=timeout_s)
 
 
-async def take_member_page_in_sandbox(data: bytes, kind: str, place: str, *, timeout_s: float) -> MemberPage | None:
-    """Return a page of a file within a zip or mail as `member_pages.take_member_page` does, in a child process.
+async def take_member_pages_in_sandbox(
+    data: bytes, kind: str, places: Sequence[str], *, timeout_s: float
+) -> list[MemberPage | None]:
+    """Return pages of files within a zip or mail as `member_pages.take_member_pages` does, in one child process.
 
     Raises:
         UnreadableDocument: the container cannot be read; `document_too_complex` when a limit ended the child.
     """
-    request = json.dumps({"kind": kind, "place": place}).encode() + b"\n" + data
-    return await call_child(VIEW_CHILD_MODULE, "member:0", request, _member_page_from_reply, timeout_s=timeout_s)
+    request = json.dumps({"kind": kind, "places": list(places)}).encode() + b"\n" + data
+    return await call_child(VIEW_CHILD_MODULE, "members:0", request, _member_pages_from_reply, timeout_s=timeout_s)
 
 
 async def straighten_in_sandbox(data: bytes, *, timeout_s: float) -> bytes:
@@ -81,11 +83,13 @@ async def extract_cited_pages_in_sandbox(
     return await call_child(VIEW_CHILD_MODULE, "highlight:0", encoded, _pdf_from_reply, timeout_s=timeout_s)
 
 
-def _member_page_from_reply(reply: IO[bytes]) -> MemberPage | None:
+def _member_pages_from_reply(reply: IO[bytes]) -> list[MemberPage | None]:
     head = parse_reply_head(reply)
-    if not head["kind"]:
-        return None
-    return MemberPage(str(head["kind"]), b64decode(head["data"], validate=True), int(head["page"]), str(head["name"]))
+    files = {str(path): b64decode(data, validate=True) for path, data in head["files"].items()}
+    return [
+        page and MemberPage(str(page["kind"]), files[page["path"]], int(page["page"]), page["path"], str(page["name"]))
+        for page in head["pages"]
+    ]
 
 
 def _upright_from_reply(reply: IO[bytes]) -> bytes:

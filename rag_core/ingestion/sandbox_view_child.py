@@ -21,8 +21,8 @@ def serve_view(request: str, cpu_limit_s: int) -> None:
     """Reply to a view request: "page:N" for page N, "lines:N" for the lines from line N on; both count from 1.
 
     "frame:N" is for page N of a picture, "upright:0" for the whole of it turned upright, "scan:N" for page N of a PDF
-    as text recognition wants it, "highlight:0" for the cited pages of the PDFs that come as JSON, "member:0" for a file
-    within a zip or mail.
+    as text recognition wants it, "highlight:0" for the cited pages of the PDFs that come as JSON, "members:0" for pages
+    of files within a zip or mail.
     """
     view, _, number = request.partition(":")
     preload, encode_reply = VIEWS[view]
@@ -50,18 +50,19 @@ def encode_frame_picture(page_number: int, data: bytes) -> Iterator[object]:
     yield _encode_page_image(render_frame(data, page_number))
 
 
-def encode_member_page(_: int, data: bytes) -> Iterator[object]:
-    """Yield one record: the fields of a `MemberPage` with the bytes in base64; the kind is "" where there is none."""
-    from rag_core.ingestion.member_pages import take_member_page
+def encode_member_pages(_: int, data: bytes) -> Iterator[object]:
+    """Yield one record: the files by their paths, each once and in base64, and the pages, null where there is none."""
+    from rag_core.ingestion.member_pages import take_member_pages
 
     wanted_json, container = data.split(b"\n", 1)
     wanted = json.loads(wanted_json)
-    taken = take_member_page(container, wanted["kind"], wanted["place"])
+    pages = take_member_pages(container, wanted["kind"], wanted["places"])
+    files = {page.path: page.data for page in pages if page}
     yield {
-        "kind": taken.kind if taken else "",
-        "data": b64encode(taken.data if taken else b"").decode(),
-        "page": taken.page if taken else 0,
-        "name": taken.name if taken else "",
+        "files": {path: b64encode(file).decode() for path, file in files.items()},
+        "pages": [
+            page and {"kind": page.kind, "page": page.page, "path": page.path, "name": page.name} for page in pages
+        ],
     }
 
 
@@ -129,7 +130,7 @@ VIEWS: Mapping[str, tuple[Callable[[], None], Callable[[int, bytes], Iterator[ob
     "page": (_preload_renderer, encode_page_picture),
     "scan": (_preload_renderer, encode_scan_picture),
     "frame": (_preload_renderer, encode_frame_picture),
-    "member": (_preload_containers, encode_member_page),
+    "members": (_preload_containers, encode_member_pages),
     "upright": (_preload_renderer, encode_upright_picture),
     "lines": (partial(preload_extractor, "text"), encode_text_lines),
     "highlight": (_preload_highlighter, encode_cited_pages),

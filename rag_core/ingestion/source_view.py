@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from rag_core.core.errors import NotFound, UnreadableDocument, make_unknown_document_error
 from rag_core.core.kit import Kit
@@ -98,7 +99,7 @@ async def view_page(
     original = await load_original(document_id, scope, kit, run)
     drawn = await find_drawn_page(original, page_number, scope, kit, run, limits)
     if drawn is None:
-        raise NotFound("only a PDF or a picture has pages that can be drawn", code="page_not_found", field="page")
+        raise NotFound(_describe_undrawn_page(original.kind), code="page_not_found", field="page")
     drawing = sandbox_view.render_page_in_sandbox(
         drawn.data, drawn.page, timeout_s=limits.parse_timeout_s, kind=drawn.kind
     )
@@ -117,17 +118,26 @@ async def find_drawn_page(
     Raises:
         UnreadableDocument: the original cannot be read within the limits of the sandbox.
     """
+    return (await _find_drawn_pages(original, [page_number], scope, kit, run, limits)).get(page_number)
+
+
+async def _find_drawn_pages(
+    original: Original, page_numbers: Sequence[int], scope: Scope, kit: Kit, run: Run, limits: UploadLimits
+) -> dict[int, MemberPage]:
+    """Return the pages that are drawn, as `find_drawn_page` does one; a zip or mail is read once for all."""
     if original.kind in DRAWN_KINDS:
-        return MemberPage(original.kind, original.data, page_number)
+        return {number: MemberPage(original.kind, original.data, number) for number in page_numbers}
     if original.kind not in CONTAINER_KINDS:
-        return None
-    place = await _load_page_place(original.document_id, page_number, scope, kit, run)
-    if not place:
-        return None
-    taking = sandbox_view.take_member_page_in_sandbox(
-        original.data, original.kind, place, timeout_s=limits.parse_timeout_s
+        return {}
+    document_id = original.document_id
+    places = {number: await _load_page_place(document_id, number, scope, kit, run) for number in page_numbers}
+    if not any(places.values()):
+        return {}
+    taking = sandbox_view.take_member_pages_in_sandbox(
+        original.data, original.kind, list(places.values()), timeout_s=limits.parse_timeout_s
     )
-    return await run.step("member", taking)
+    taken = await run.step("member", taking)
+    return {number: page for number, page in zip(places, taken, strict=True) if page}
 
 
 async def _load_page_place(document_id: str, page_number: int, scope: Scope, kit: Kit, run: Run) -> str:
@@ -207,11 +217,13 @@ async def _find_cited_files(
     """Return the PDF with its boxes by page: the original, or those in it that have the cited pages."""
     if original.kind == "pdf":
         return [(document.title, original.data, boxes)]
-    pages = {page: await find_drawn_page(original, page, scope, kit, run, limits) for page in sorted(boxes)}
+    pages = await _find_drawn_pages(original, sorted(boxes), scope, kit, run, limits)
+    cited = [(number, page) for number, page in pages.items() if page.kind == "pdf"]
+    for number in sorted(boxes.keys() - dict(cited).keys()) if cited else ():
+        run.warn("evidence_left_out", f"page {number} of document {document.id} is left out: it is of no PDF")
     return [
-        (f"{document.title}: {found.name}", found.data, {found.page: boxes[page]})
-        for page, found in pages.items()
-        if found and found.kind == "pdf"
+        (f"{document.title}: {path}", held[0][1].data, {page.page: boxes[number] for number, page in held})
+        for path, held in ((path, list(of)) for path, of in groupby(cited, key=lambda numbered: numbered[1].path))
     ]
 
 
@@ -238,6 +250,12 @@ async def _load_visible_document(document_id: str, scope: Scope, kit: Kit, run: 
     if document is None:
         raise make_unknown_document_error()
     return document
+
+
+def _describe_undrawn_page(kind: str) -> str:
+    if kind in CONTAINER_KINDS:
+        return "the page is of no PDF or picture in the file, or two files in it are cited by the same words"
+    return "only a PDF or a picture has pages that can be drawn"
 
 
 def _make_original_missing_error() -> NotFound:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from rag_core.core.model import Chunk, Hit, Ranking
 from rag_core.text.terms import extract_terms
@@ -42,12 +43,17 @@ def drop_other_versions(query_text: str, ranking: Ranking) -> Sequence[Hit]:
     wanted = [(version.name, hit) for version, hit in zip(versions, ranking, strict=False) if is_asked(version)]
     if not wanted:
         return ranking
+    read_terms = cache(extract_terms)  # of each passage once, however many versions there are
+
+    def share_terms(one: Chunk, other: Chunk) -> bool:
+        terms, others = read_terms(one.content), read_terms(other.content)
+        return len(terms & others) >= MIN_SHARED_TERMS * min(len(terms), len(others))
 
     def is_other(version: _Version, hit: Hit) -> bool:
         return (
             bool(version.years)
             and not is_asked(version)
-            and any(name == version.name and _share_terms(hit.chunk, other.chunk) for name, other in wanted)
+            and any(name == version.name and share_terms(hit.chunk, other.chunk) for name, other in wanted)
         )
 
     return [hit for version, hit in zip(versions, ranking, strict=True) if not is_other(version, hit)]
@@ -69,8 +75,3 @@ def _read_version(chunk: Chunk) -> _Version:
     if not _YEAR.search(name):
         name += "\n" + _FOLDERS.sub("", chunk.source).casefold()
     return _Version(_DIGITS.sub("#", name), frozenset(_YEAR.findall(name)))
-
-
-def _share_terms(one: Chunk, other: Chunk) -> bool:
-    terms, others = extract_terms(one.content), extract_terms(other.content)
-    return len(terms & others) >= MIN_SHARED_TERMS * min(len(terms), len(others))

@@ -1,5 +1,6 @@
 """Questions for one version of a document that is indexed in several."""
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -7,7 +8,9 @@ import pytest
 from rag_core.core.model import Hit, Turn
 from rag_core.core.run import Run
 from rag_core.pipelines import answer_in_conversation
+from rag_core.retrieval import document_versions
 from rag_core.retrieval.document_versions import drop_other_versions
+from rag_core.text.terms import extract_terms
 from tests.fakes import OverlapReranker, chunk, filled, kit, query
 
 OLD = "The liability of either party is limited to 150 per cent of the charges. It replaces the agreement of 2019."
@@ -36,6 +39,25 @@ def find(*ids: str) -> list[Hit]:
 def test_the_version_of_another_year_than_asked_is_no_evidence(question: str, kept: list[str]) -> None:
     """The newer agreement names the year of the one that it replaces, so that words alone do not tell them apart."""
     assert [hit.chunk.id for hit in drop_other_versions(question, find("new", "old", "slides"))] == kept
+
+
+def test_the_terms_of_a_passage_are_read_once_for_all_versions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They were read anew for each pair of passages."""
+    read = Counter[str]()
+
+    def count_reading(text: str) -> frozenset[str]:
+        read[text] += 1
+        return extract_terms(text)
+
+    monkeypatch.setattr(document_versions, "extract_terms", count_reading)
+    hits = [
+        Hit(chunk(f"{year} {n}", f"{year} limits {n}.", document=year, title=f"Agreement {year}"), 1.0, {})
+        for year in ("2023", "2024", "2025")
+        for n in range(8)
+    ]
+    drop_other_versions("the limits of 2025", hits)
+    assert len(read) > 8
+    assert set(read.values()) == {1}
 
 
 def test_versions_of_one_title_are_told_by_their_files() -> None:

@@ -3,17 +3,18 @@
 import email
 import email.policy
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from email.header import decode_header, make_header
 from email.message import Message
+from functools import partial
 
 from rag_core.core.errors import UnreadableDocument
 from rag_core.core.model import MAIL_HEADER_KIND, Block, Extraction
 from rag_core.ingestion.extract.extraction import clean_text, collect_blocks
 from rag_core.ingestion.extract.html import PageReader
 from rag_core.ingestion.extract.mail_threads import read_plain_text
-from rag_core.ingestion.extract.members import MAX_MEMBERS, Extract, MemberLabels, MemberReader
+from rag_core.ingestion.extract.members import MAX_MEMBERS, Extract, Member, MemberReader, label_members
 from rag_core.ingestion.extract.placed_blocks import BlockMaker
 from rag_core.ingestion.extract.text import decode_text
 from rag_core.text.mail_headers import MAIL_FIELDS
@@ -41,22 +42,21 @@ def extract_eml(data: bytes, extract: Extract) -> Extraction:
         return extract_message(_parse_mail(data), extract, "eml")
 
 
-def take_eml_member(data: bytes, label: str) -> tuple[str, bytes] | None:
-    """Return the name and the bytes of the attachment that is cited by a label; None where there is none.
+@contextmanager
+def open_eml_members(data: bytes) -> Iterator[Mapping[str, Member]]:
+    """Open a mail for the block, and list its attachments by the labels that they are cited by.
 
     Raises UnreadableDocument as `extract_eml` does.
     """
     with _refuse_damaged_mail():
-        return take_attachment(_parse_mail(data), label)
+        yield list_attachments(_parse_mail(data))
 
 
-def take_attachment(message: Message, label: str) -> tuple[str, bytes] | None:
-    """Return the attachment of a mail as `take_eml_member` does that of its bytes."""
-    labels = MemberLabels()
-    for name, part in _name_attachments(_collect_parts(message)):
-        if labels.make(name) == label:
-            return name, _read_bytes(part)
-    return None
+def list_attachments(message: Message) -> Mapping[str, Member]:
+    """Return the attachments of a mail by the labels that they are cited by."""
+    return label_members(
+        (name, partial(_read_bytes, part)) for name, part in _name_attachments(_collect_parts(message))
+    )
 
 
 @contextmanager

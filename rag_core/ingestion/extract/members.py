@@ -1,7 +1,7 @@
 """Documents within a document: the files of a zip and the attachments of a mail, each read as if it came alone."""
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from rag_core.core.errors import UnreadableDocument, UnsupportedDocument
@@ -16,6 +16,7 @@ _MAX_NAME_CHARS = 200
 MAX_PICTURE_BYTES = 32 * 1024**2  # of the pictures of a container, which leave the sandbox beside its text
 
 Extract = Callable[[str, bytes], Extraction]
+Member = tuple[str, Callable[[], bytes]]  # its name, and the function that reads it
 
 
 @dataclass(slots=True)
@@ -29,6 +30,12 @@ class MemberLabels:
         label = clean_member_name(name)
         self.given[label] = self.given.get(label, 0) + 1
         return label if self.given[label] == 1 else self.make(f"{label} ({self.given[label]})")
+
+
+def label_members(members: Iterable[Member]) -> dict[str, Member]:
+    """Return members, which are all of their container in order, by the labels that they are cited by."""
+    labels = MemberLabels()
+    return {labels.make(name): (name, read) for name, read in members}
 
 
 @dataclass(slots=True)

@@ -4,7 +4,8 @@ Property numbers are those of MS-OXPROPS, their streams those of MS-OXMSG.
 """
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from email.message import Message
 from email.utils import format_datetime
@@ -14,9 +15,9 @@ from olefile import STGTY_STREAM, OleFileIO
 
 from rag_core.core.errors import UnreadableDocument
 from rag_core.core.model import Extraction
-from rag_core.ingestion.extract.eml import MAX_FIELD_CHARS, extract_message, take_attachment
+from rag_core.ingestion.extract.eml import MAX_FIELD_CHARS, extract_message, list_attachments
 from rag_core.ingestion.extract.extraction import clean_text
-from rag_core.ingestion.extract.members import MAX_MEMBERS, Extract
+from rag_core.ingestion.extract.members import MAX_MEMBERS, Extract, Member
 from rag_core.ingestion.extract.packed_rtf import unpack_rtf
 from rag_core.ingestion.extract.rtf import RtfReader
 
@@ -51,12 +52,13 @@ def extract_msg(data: bytes, extract: Extract) -> Extraction:
     return extract_message(_load_mail(data), extract, "msg (olefile)")
 
 
-def take_msg_member(data: bytes, label: str) -> tuple[str, bytes] | None:
-    """Return the name and the bytes of the attachment that is cited by a label; None where there is none.
+@contextmanager
+def open_msg_members(data: bytes) -> Iterator[Mapping[str, Member]]:
+    """Open a mail for the block, and list its attachments by the labels that they are cited by.
 
     Raises UnreadableDocument as `extract_msg` does.
     """
-    return take_attachment(_load_mail(data), label)
+    yield list_attachments(_load_mail(data))
 
 
 def _load_mail(data: bytes) -> Message:

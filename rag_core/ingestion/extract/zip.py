@@ -1,7 +1,9 @@
 """Zip extraction: the documents in an archive, each as a part of one document; archives in it are left out."""
 
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 
 from rag_core.core.errors import UnreadableDocument
 from rag_core.core.model import Block, Extraction
@@ -9,8 +11,9 @@ from rag_core.ingestion.extract.extraction import collect_blocks
 from rag_core.ingestion.extract.members import (
     MAX_MEMBERS,
     Extract,
-    MemberLabels,
+    Member,
     MemberReader,
+    label_members,
     make_no_text_error,
 )
 from rag_core.ingestion.extract.packages import open_package
@@ -33,17 +36,14 @@ def extract_zip(data: bytes, extract: Extract) -> Extraction:
     return Extraction(blocks, max(1, reader.page - 1), "zip", notes, picture_members=tuple(reader.pictures))
 
 
-def take_zip_member(data: bytes, label: str) -> tuple[str, bytes] | None:
-    """Return the name and the bytes of the file that is cited by a label; None where there is none.
+@contextmanager
+def open_zip_members(data: bytes) -> Iterator[Mapping[str, Member]]:
+    """Open an archive for the block, and list its files by the labels that they are cited by.
 
-    Raises UnreadableDocument as `extract_zip` does.
+    Raises UnreadableDocument as `extract_zip` does, for what is read in the block as well.
     """
-    labels = MemberLabels()
     with open_package(data, "", "the program that made it") as package:
-        for info in _list_members(package):
-            if labels.make(info.filename) == label:
-                return info.filename, package.read(info)
-    return None
+        yield label_members((info.filename, partial(package.read, info)) for info in _list_members(package))
 
 
 def _list_members(package: zipfile.ZipFile) -> list[zipfile.ZipInfo]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from rag_core.composition.assembly import ARCHIVE_FILE, JOBS_FILE
 from rag_core.core.errors import Conflict, InvalidRequest, Misconfigured, NotFound
-from rag_core.core.sqlite_files import translate_sqlite_errors
+from rag_core.core.sqlite_files import connect_to_existing_file, translate_sqlite_errors
 from rag_core.ingestion.reading import is_outdated
 from rag_core.jobs.worker_locks import try_lock
 from rag_core.stores.archive.database import (
@@ -225,7 +225,7 @@ def _find_sqlite_damage(file: Path) -> list[str]:
     if not file.exists():
         return []
     try:
-        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as db:
+        with closing(connect_to_existing_file(file)) as db:
             return [f"{file.name}: {said}" for (said,) in db.execute("pragma integrity_check(20)") if said != "ok"]
     except sqlite3.Error as failure:
         return [f"{file.name}: {failure}; put a backup back by rag restore-backup, or remove the file to begin anew"]
@@ -236,7 +236,7 @@ def _copy_sqlite_file(source: Path, target: Path) -> None:
         return
     with (
         translate_sqlite_errors(source.name, code="backup_failed", disk_full_effect="the backup was not made"),
-        closing(sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)) as db,
+        closing(connect_to_existing_file(source)) as db,
         closing(sqlite3.connect(target)) as copy,
     ):
         db.backup(copy, pages=SQLITE_PAGES_PER_STEP)

@@ -32,6 +32,15 @@ def make_moved_error() -> Unavailable:
     )
 
 
+def connect_to_existing_file(path: Path) -> sqlite3.Connection:
+    """Open a database that is there, to be read.
+
+    A process that was killed while it wrote leaves its last transaction to be taken back, which `mode=ro` cannot do;
+    where the file may not be written SQLite opens it to be read alone.
+    """
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)
+
+
 class FilePlace:
     """The place of a file that is held open: whoever moves it away leaves a handle that no path leads to any more.
 

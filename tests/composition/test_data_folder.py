@@ -32,7 +32,7 @@ from rag_core.ingestion.lifecycle import delete_document
 from rag_core.ingestion.upload import Upload
 from rag_core.jobs.indexer import Indexer, run_due_jobs
 from rag_core.jobs.sqlite_jobs import JOBS_SCHEMA
-from rag_core.stores.embedded import EmbeddedStore, check, current_index
+from rag_core.stores.embedded import EmbeddedStore, check, current_index, lexical_checksums
 from tests.faults import child_worker
 from tests.faults.child_worker import TERMS, Paid
 from tests.stores.sample import SCOPE, find, ids, put
@@ -161,6 +161,58 @@ async def test_no_repair_begins_while_somebody_writes(folder: Path, monkeypatch:
         with pytest.raises(Unavailable, match="another process is writing"):
             check.repair_database(folder)
     assert current_index.read_index_locations(folder).current == current_index.IndexLocation()
+
+
+CUT_OFF_WRITER = """
+import os, sqlite3, sys
+db = sqlite3.connect(sys.argv[1], isolation_level=None)
+db.execute("create table if not exists cut_off (text)")
+db.execute("pragma cache_size = 1")
+db.execute("begin immediate")
+for _ in range(200):
+    db.execute("insert into cut_off values (randomblob(4000))")
+os.kill(os.getpid(), 9)
+"""
+
+
+@pytest.mark.parametrize("name", ["jobs.sqlite3", "archive.sqlite3"])
+def test_a_folder_whose_writer_was_killed_is_whole_and_can_be_backed_up(
+    folder: Path, tmp_path: Path, name: str
+) -> None:
+    """The transaction that was cut off was told as damage, with the advice to remove the file and its jobs."""
+    with closing(sqlite3.connect(folder / name)) as db:
+        db.executescript(JOBS_SCHEMA if name == "jobs.sqlite3" else "")
+    killed = subprocess.run([sys.executable, "-c", CUT_OFF_WRITER, folder / name], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert (folder / f"{name}-journal").stat().st_size > 0
+    assert check_data_folder(folder).damages == ()
+    with closing(sqlite3.connect(folder / name)) as db:
+        assert db.execute("select count(*) from cut_off").fetchone() == (0,)
+    subprocess.run([sys.executable, "-c", CUT_OFF_WRITER, folder / name], check=False)
+    assert name in back_up_data_folder(folder, tmp_path / "backup")
+
+
+async def test_a_word_index_whose_update_was_cut_off_is_no_damage_and_is_made_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed between the commit of tantivy and the checksums of its files."""
+
+    def kill(_: Path) -> None:
+        raise KeyboardInterrupt
+
+    store = open_current(folder)
+    await put(store, "more", ["another torque wrench"])
+    with monkeypatch.context() as killing:
+        killing.setattr(lexical_checksums, "write_lexical_checksums", kill)
+        with pytest.raises(KeyboardInterrupt):
+            await find(store, "torque", how="words")
+    await store.close()
+    assert check_data_folder(folder).damages == ()
+    again = open_current(folder)
+    assert ids(await find(again, "torque", how="words")) == ids(await find(again, "torque", how="words"))
+    assert {hit.chunk.document_id for hit in await find(again, "torque", how="words")} == {"manual", "more"}
+    await again.close()
+    assert lexical_checksums.UPDATE_MARK not in [name for _, _, names in os.walk(folder) for name in names]
 
 
 async def test_a_damaged_word_index_is_repaired_where_it_lies(folder: Path) -> None:

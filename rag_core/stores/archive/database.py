@@ -159,7 +159,7 @@ def write_archive_mark(path: Path, changes: int, *, is_earlier: bool = False) ->
 
 
 def count_archive_changes(path: Path) -> int:
-    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+    with closing(sqlite_files.connect_to_existing_file(path)) as db:
         return int(db.execute("pragma user_version").fetchone()[0])
 
 

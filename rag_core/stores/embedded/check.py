@@ -150,7 +150,8 @@ def _list_word_damage(db: apsw.Connection, folder: Path) -> list[tuple[str, str]
     store, damaged = records.load_store_id(db), []
     for name in [str(name) for (name,) in db.execute("select name from workflows order by name")]:
         words = get_generation_folder(folder, store, records.load_workflow_state(db, name))
-        if words.is_dir() and (reason := lexical_checksums.find_lexical_damage(words)):
+        reason = lexical_checksums.find_lexical_damage(words) if words.is_dir() else ""
+        if reason not in ("", lexical_checksums.CUT_OFF):  # who opens one that was cut off makes it again
             damaged.append((name, reason))
     return damaged
 

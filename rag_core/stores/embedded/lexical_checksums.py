@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 CHECKSUM_FILE, CHECKSUM_LOCK = "checksums.json", ".checksums.lock"
+UPDATE_MARK = ".updating"  # there while the files are ahead of their checksums
+CUT_OFF = "its last update was cut off"
 
 
 @contextmanager
@@ -33,6 +35,20 @@ def lock_lexical_files(folder: Path | None, *, to_write: bool) -> Iterator[None]
         os.close(handle)
 
 
+@contextmanager
+def update_lexical_files(folder: Path | None) -> Iterator[None]:
+    """Write the checksums of the files after a block that changes them, for which they are locked.
+
+    Who is killed meanwhile leaves a mark, by which nobody takes what was cut off for damage. Raises OSError.
+    """
+    if folder:
+        (folder / UPDATE_MARK).touch()
+    yield
+    if folder:
+        write_lexical_checksums(folder)
+        (folder / UPDATE_MARK).unlink(missing_ok=True)
+
+
 def write_lexical_checksums(folder: Path) -> None:
     """Write the checksums of the files as they are now. Raises OSError."""
     checksums = {path.name: _compute_file_checksum(path) for path in _list_index_files(folder)}
@@ -48,7 +64,15 @@ def has_no_lexical_files(folder: Path) -> bool:
 
 
 def find_lexical_damage(folder: Path) -> str:
-    """Return in words what is wrong with the files of an index; "" when they are as written, or when there are none."""
+    """Return in words what is wrong with the files of an index; "" when they are as written, or when there are none.
+
+    `CUT_OFF` where a process was killed while it updated them.
+    """
+    damage = _compare_lexical_files(folder)
+    return CUT_OFF if damage and (folder / UPDATE_MARK).exists() else damage
+
+
+def _compare_lexical_files(folder: Path) -> str:
     if has_no_lexical_files(folder):
         return ""
     names = {path.name for path in _list_index_files(folder)}
@@ -71,7 +95,7 @@ def _list_index_files(folder: Path) -> list[Path]:
     """List the files that tantivy reads; locks and our own files are not among them."""
     if not folder.is_dir():
         return []
-    ours = (CHECKSUM_FILE, f"{CHECKSUM_FILE}.new", CHECKSUM_LOCK)
+    ours = (CHECKSUM_FILE, f"{CHECKSUM_FILE}.new", CHECKSUM_LOCK, UPDATE_MARK)
     return [path for path in folder.iterdir() if path.suffix != ".lock" and path.name not in ours]
 
 

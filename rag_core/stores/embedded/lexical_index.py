@@ -151,8 +151,8 @@ class LexicalIndex:
         if lexical_checksums.has_no_lexical_files(folder):
             with lexical_checksums.lock_lexical_files(folder, to_write=True):
                 if lexical_checksums.has_no_lexical_files(folder):
-                    self._open_tantivy_index()
-                    lexical_checksums.write_lexical_checksums(folder)
+                    with lexical_checksums.update_lexical_files(folder):
+                        self._open_tantivy_index()
 
     def _open_tantivy_index(self) -> tantivy.Index:
         index = tantivy.Index(self._schema, str(self._folder) if self._folder else None)
@@ -181,13 +181,14 @@ class LexicalIndex:
             return
         writer = self._acquire_writer(workflow, deadline)
         if writer:
-            with lexical_checksums.lock_lexical_files(self._folder, to_write=True):
+            with (
+                lexical_checksums.lock_lexical_files(self._folder, to_write=True),
+                lexical_checksums.update_lexical_files(self._folder),
+            ):
                 try:
                     self._apply_changes(writer, db, workflow)
                 finally:
                     writer.wait_merging_threads()  # releases the lock
-                if self._folder:
-                    lexical_checksums.write_lexical_checksums(self._folder)
             self._snapshot = self._load_latest_snapshot()
         if self._snapshot.seq == workflow.seq and self._snapshot.searcher.num_docs != workflow.chunk_count + 1:
             raise DamagedLexicalIndexError(self._generation, "it does not hold the chunks of the database")

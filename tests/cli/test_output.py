@@ -146,13 +146,15 @@ def test_the_second_of_two_files_of_one_long_name_within_a_zip_is_opened_at_its_
 ) -> None:
     """Its label ends in "(2)", by which no browser knows a PDF, and its name had more bytes than a file may have."""
     first, second = pdf(lines("The pump is red.")), pdf(lines("The pump is blue."))
-    with zipfile.ZipFile(archive := tmp_path / "all.zip", "w") as package, warnings.catch_warnings():
+    with zipfile.ZipFile(archive := tmp_path / "twice.zip", "w") as package, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # zipfile's, of two files of one name
         for data in (first, second):
             package.writestr(f"{'東' * 200}.pdf", data)
     assert main(["index", *here, str(archive)]) == 0
     capsys.readouterr()
-    address, _, page = read_json(["open", "all.zip", "--page", "2", *here, "--json"], capsys)["address"].partition("#")
+    address, _, page = read_json(["open", "twice.zip", "--page", "2", *here, "--json"], capsys)["address"].partition(
+        "#"
+    )
     assert (page, address.endswith(".pdf")) == ("page=1", True)
     assert Path(unquote(urlsplit(address).path)).read_bytes() == second
 

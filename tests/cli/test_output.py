@@ -5,9 +5,9 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 import warnings
 import zipfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit

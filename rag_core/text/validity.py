@@ -10,8 +10,8 @@ from rag_core.text.terms import extract_terms
 _MARK = re.compile(
     r"\b(?:SUPERSEDED|OBSOLETE|WITHDRAWN|REPEALED|OUT OF DATE|NO LONGER VALID|UNGÜLTIG|VERALTET|AUFGEHOBEN)\b"
     r"(?!\s[A-ZÄÖÜ]{2})"
-    r"|\b(?i:do not use|no longer (?:valid|in force|applicable))\s*[.!)\]]?\s*$"
-    r"|[(\[–—-]\s?(?i:superseded|obsolete|withdrawn|repealed|out of date|ungültig|veraltet|aufgehoben)\s*[.!)\]]?\s*$"
+    r"|\b(?i:do not use|no longer (?:valid|in force|applicable))\s*+[.!)\]]?\s*+$"
+    r"|[(\[–—-]\s?(?i:superseded|obsolete|withdrawn|repealed|out of date|ungültig|veraltet|aufgehoben)\s*+[.!)\]]?\s*+$"
 )
 _WATERMARK = re.compile(  # by itself on a line
     r"(?:SUPERSEDED|OBSOLETE|WITHDRAWN|REPEALED|OUT OF DATE|NO LONGER VALID|UNGÜLTIG|VERALTET|AUFGEHOBEN)[.!]?"

@@ -67,7 +67,8 @@ class QuestionOutcome:
 
 def _mark_number_ends(string: str) -> str:
     """Return the pattern of a string whose first or last digit is not followed by another."""
-    start, end = (r"(?<![\w.,])" if string[0].isdigit() else "", r"(?:st|nd|rd|th)?(?!\w)" if string[-1].isdigit() else "")
+    start = r"(?<![\w.,])" if string[0].isdigit() else ""
+    end = r"(?:st|nd|rd|th)?(?!\w)" if string[-1].isdigit() else ""
     return f"{start}{re.escape(string)}{end}"
 
 

@@ -16,7 +16,8 @@ MAX_LOG_ODDS = 9.2  # of a relevance: more says nothing more
 CONFIDENCE_FORMULA = (
     "certainty x support x fit. certainty: the share of sentences that cite given evidence and do not hedge, 1 for "
     "sentences quoted from it; support: the mean probability, by the judge of each sentence, that the evidence has "
-    "it, sentences that were left out included; fit: the probability that they are what was asked for, logistic in "
+    "it, sentences that were left out included, or the lowest where it contradicts one; fit: the probability that "
+    "they are what was asked for, logistic in "
     "answered, margin, relevance, names, kind and asserted. answered: the probability, by a small model, that the "
     "answer or a cited passage has what is asked, where there is that model; margin: how far the best quote is above "
     "the best sentence of another passage that says something else, 0.5 where they are level; relevance: the "
@@ -71,11 +72,9 @@ def compute_confidence(
     of the quotes' draft.
     Without claims the confidence is 0.
     """
-    judged = (*claims, *left_out)
-    support = sum(claim.judgement.support for claim in judged if claim.judgement) / max(1, len(judged))
     inputs = {
         "certainty": certainty,
-        "support": support if claims else 0.0,
+        "support": _compute_support((*claims, *left_out)) if claims else 0.0,
         "coverage": compute_coverage(query_text, cited),
     }
     relevance = [passage.hit.signals["relevance"] for passage in cited if "relevance" in passage.hit.signals]
@@ -89,6 +88,14 @@ def compute_confidence(
     inputs["asserted"] = 0.0 if quoted else 1.0
     rounded = {name: round(number, 4) for name, number in inputs.items()}
     return Confidence(_compute_value(inputs), rounded, CONFIDENCE_FORMULA)
+
+
+def _compute_support(judged: Sequence[Claim]) -> float:
+    """Return the mean support of the sentences, or the lowest: an answer with one that is contradicted is wrong."""
+    supports = [claim.judgement.support if claim.judgement else 0.0 for claim in judged]
+    if any(claim.judgement and claim.judgement.finding == "contradicted" for claim in judged):
+        return min(supports)
+    return sum(supports) / len(supports)
 
 
 def explain_low_confidence(confidence: Confidence) -> str:

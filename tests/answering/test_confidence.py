@@ -11,7 +11,7 @@ from rag_core.answering.confidence import (
     explain_low_confidence,
     find_missing_words,
 )
-from rag_core.core.model import Chunk, Citation, Claim, Confidence, Evidence, Hit, Judgement
+from rag_core.core.model import Chunk, Citation, Claim, Confidence, Evidence, Finding, Hit, Judgement
 
 PASSAGE = "Honda brakes squeal when dust gets between pad and disc."
 
@@ -20,9 +20,9 @@ def evidence(text: str = PASSAGE, *, title: str = "Manual", **signals: float) ->
     return (Evidence("e1", Hit(Chunk("c1", "d1", 0, text, title, "", "c1"), 1.0, signals=signals), 0, len(text)),)
 
 
-def claim(support: float) -> Claim:
+def claim(support: float, finding: Finding = "supported") -> Claim:
     citation = Citation("c1", "d1", "Manual", "", PASSAGE, 1.0)
-    return Claim("s", 0, 1, "verified", (citation,), judgement=Judgement("supported", support))
+    return Claim("s", 0, 1, "verified", (citation,), judgement=Judgement(finding, support))
 
 
 def test_coverage_is_the_share_of_the_questions_terms_in_evidence_and_titles() -> None:
@@ -62,6 +62,17 @@ def test_a_sentence_that_nothing_supports_lowers_the_confidence_in_the_others_to
         return compute_confidence("Do brakes squeal?", 1.0, said, cited, quoted=False, left_out=left_out).value
 
     assert trust(claim(0.05)) == pytest.approx(trust() * (0.95 + 0.05) / 2 / 0.95, abs=1e-3)
+
+
+def test_an_answer_is_no_surer_than_a_sentence_of_it_that_is_contradicted() -> None:
+    """Five right sentences hid a wrong one: 0.64 for answers that contradict themselves."""
+    claims, cited = [claim(0.96)] * 5, evidence(relevance=0.9)
+
+    def trust(finding: Finding) -> float:
+        return compute_confidence("Do brakes squeal?", 1.0, [*claims, claim(0.02, finding)], cited, quoted=False).value
+
+    assert trust("contradicted") <= 0.02
+    assert trust("not_stated") > 0.7
 
 
 def test_a_right_paraphrase_is_trusted_more_than_quotes_that_are_not_what_was_asked_for() -> None:

@@ -39,14 +39,22 @@ def lock_lexical_files(folder: Path | None, *, to_write: bool) -> Iterator[None]
 def update_lexical_files(folder: Path | None) -> Iterator[None]:
     """Write the checksums of the files after a block that changes them, for which they are locked.
 
-    Who is killed meanwhile leaves a mark, by which nobody takes what was cut off for damage. Raises OSError.
+    Who is killed meanwhile leaves a mark, by which nobody takes what was cut off for damage; a block that fails before
+    it has changed a file leaves none. Raises OSError.
     """
-    if folder:
-        (folder / UPDATE_MARK).touch()
-    yield
-    if folder:
-        write_lexical_checksums(folder)
-        (folder / UPDATE_MARK).unlink(missing_ok=True)
+    if folder is None:
+        yield
+        return
+    mark = folder / UPDATE_MARK
+    mark.touch()
+    try:
+        yield
+    except BaseException:  # a panic of tantivy is no Exception
+        if not _compare_lexical_files(folder):
+            mark.unlink(missing_ok=True)
+        raise
+    write_lexical_checksums(folder)
+    mark.unlink(missing_ok=True)
 
 
 def write_lexical_checksums(folder: Path) -> None:

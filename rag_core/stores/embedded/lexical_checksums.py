@@ -45,16 +45,15 @@ def update_lexical_files(folder: Path | None) -> Iterator[None]:
     if folder is None:
         yield
         return
-    mark = folder / UPDATE_MARK
+    mark, is_done = folder / UPDATE_MARK, False
     mark.touch()
     try:
         yield
-    except BaseException:  # a panic of tantivy is no Exception
-        if not _compare_lexical_files(folder):
+        write_lexical_checksums(folder)
+        is_done = True
+    finally:
+        if is_done or not _compare_lexical_files(folder):
             mark.unlink(missing_ok=True)
-        raise
-    write_lexical_checksums(folder)
-    mark.unlink(missing_ok=True)
 
 
 def write_lexical_checksums(folder: Path) -> None:

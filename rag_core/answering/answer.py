@@ -50,7 +50,7 @@ from rag_core.core.model import Answer, Claim, Evidence, Ranking
 from rag_core.core.presets import Query
 from rag_core.core.run import Run
 from rag_core.prompts.screening import screen_text
-from rag_core.retrieval.document_versions import is_superseded, put_superseded_last
+from rag_core.retrieval.document_versions import is_superseded_chunk, put_superseded_last
 from rag_core.retrieval.extractive_answers import get_least_answerability
 
 MIN_ANSWERED = 0.9  # probability from which the small model is believed that a condition is met in other words
@@ -369,7 +369,7 @@ def _build_answer(
     if quoted and verified and (doubt := explain_low_confidence(confidence)):
         run.warn("low_confidence", doubt)
         verified, confidence = (), compute_confidence(query_text, answer_draft.certainty, (), (), quoted=True)
-    if verified and any(is_superseded(query_text, passage.hit.chunk) for passage in cited):
+    if verified and any(is_superseded_chunk(query_text, passage.hit.chunk) for passage in cited):
         run.warn("superseded_cited", "a cited passage stands under a heading that marks it as superseded")
     return Answer(
         text=join_claims(verified) or _write_refusal(evidence, run),

@@ -7,7 +7,7 @@ from functools import cache
 
 from rag_core.core.model import Chunk, Hit, Ranking
 from rag_core.text.terms import extract_terms
-from rag_core.text.validity import asks_for_current, asks_for_former, is_marked_superseded
+from rag_core.text.validity import asks_for_current, is_superseded
 
 MIN_SHARED_TERMS = 0.6  # of the shorter passage: the same passage in both versions
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
@@ -59,15 +59,14 @@ def drop_other_versions(query_text: str, ranking: Ranking) -> Sequence[Hit]:
     return [hit for version, hit in zip(versions, ranking, strict=True) if not is_other(version, hit)]
 
 
-def is_superseded(query_text: str, chunk: Chunk) -> bool:
-    """Return whether a passage is marked as superseded, by itself or above, and the question is not about what was."""
-    headings = (chunk.title, *chunk.heading_path)
-    return is_marked_superseded(headings, chunk.content) and not asks_for_former(query_text, " ".join(headings))
+def is_superseded_chunk(query_text: str, chunk: Chunk) -> bool:
+    """Return whether a chunk is marked as superseded, and the question is not about what was."""
+    return is_superseded(query_text, (chunk.title, *chunk.heading_path), chunk.content)
 
 
 def put_superseded_last(query_text: str, ranking: Ranking) -> Sequence[Hit]:
     """Return the hits with those that are marked as superseded after all others."""
-    return sorted(ranking, key=lambda hit: is_superseded(query_text, hit.chunk))
+    return sorted(ranking, key=lambda hit: is_superseded_chunk(query_text, hit.chunk))
 
 
 def _read_version(chunk: Chunk) -> _Version:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from rag_core.retrieval.passage_sentences import PassageSentence
-from rag_core.text.asked_days import states_other_days
+from rag_core.text.asked_days import read_asked_days, states_other_days
 from rag_core.text.validity import Amendment, overrides, points_to_exception, read_amendment, read_clause_number
 
 MIN_VALID_SCORE = 0.5  # of a sentence that is not superseded, from which it is the answer in place of those that are
@@ -11,8 +11,9 @@ MIN_VALID_SCORE = 0.5  # of a sentence that is not superseded, from which it is 
 
 def discount_outdated(query_text: str, candidates: Sequence[PassageSentence], scores: Sequence[float]) -> list[float]:
     """Return the scores, 0 for records of another day than asked, and for superseded sentences where others answer."""
+    asked = read_asked_days(query_text)
     dated = [
-        0.0 if states_other_days(query_text, one.text) else score for one, score in zip(candidates, scores, strict=True)
+        0.0 if states_other_days(asked, one.text) else score for one, score in zip(candidates, scores, strict=True)
     ]
     valid = [score for one, score in zip(candidates, dated, strict=True) if not one.is_superseded]
     if max(valid, default=0.0) < MIN_VALID_SCORE:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from rag_core.text.mail_headers import select_asked_fields
 from rag_core.text.quotable_sentences import split_into_quotable_sentences
-from rag_core.text.validity import asks_for_former, is_marked_superseded
+from rag_core.text.validity import is_superseded
 
 PromptPassage = Mapping[str, object]  # with "id", "title", "section" and "text", as in the prompt of an answer
 
@@ -29,9 +29,9 @@ class PassageSentence:
 def split_passages_into_sentences(query_text: str, passages: Sequence[PromptPassage]) -> list[PassageSentence]:
     """Return the sentences of the passages; of the header of a mail only the fields that the question asks for."""
     return [
-        PassageSentence(n, " ".join(text.split()), str(passage["title"]), *_get_place(passage), is_superseded)
+        PassageSentence(n, " ".join(text.split()), str(passage["title"]), *_get_place(passage), superseded)
         for n, passage in enumerate(passages)
-        for is_superseded in [_is_superseded(query_text, passage)]
+        for superseded in [_is_superseded(query_text, passage)]
         for part in split_into_quotable_sentences(str(passage["text"]))
         for text in select_asked_fields(query_text, part)
     ]
@@ -44,4 +44,4 @@ def _get_place(passage: PromptPassage) -> tuple[str, int]:
 
 def _is_superseded(query_text: str, passage: PromptPassage) -> bool:
     headings = [str(passage["title"]), *str(passage["section"]).split(" > ")]
-    return is_marked_superseded(headings, str(passage["text"])) and not asks_for_former(query_text, " ".join(headings))
+    return is_superseded(query_text, headings, str(passage["text"]))

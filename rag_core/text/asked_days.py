@@ -1,7 +1,7 @@
 """The day that a question asks about, and records of another day: "on 3 May 2026" asks for no row of 3 June."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rag_core.text.months import MONTH_PATTERN, number_month
 
@@ -26,15 +26,15 @@ _SPAN = re.compile(
 MAX_READ_CHARS = 2000
 
 
-def states_other_days(query_text: str, record: str) -> bool:
-    """Return whether a record is dated, and by none of the days that a question names.
+def read_asked_days(query_text: str) -> list[Day]:
+    """Return the days that a question names; none for a span of days, which asks for no record of one day."""
+    read = query_text[:MAX_READ_CHARS]
+    return [] if _SPAN.search(read) else [day for match in _DAY.finditer(read) for day in _parse_day(match)]
 
-    A question about a span of days, or with no whole day, asks for no record of one day.
-    """
-    asked = _read_days(query_text[:MAX_READ_CHARS])
-    if not asked or _SPAN.search(query_text[:MAX_READ_CHARS]):
-        return False
-    stated = list(_read_dated_fields(record[:MAX_READ_CHARS]))
+
+def states_other_days(asked: Sequence[Day], record: str) -> bool:
+    """Return whether a record is dated, and by none of the days that are asked for, if any are."""
+    stated = list(_read_dated_fields(record[:MAX_READ_CHARS])) if asked else []
     return bool(stated) and not any(_agree(day, other) for day in asked for other in stated)
 
 
@@ -44,10 +44,6 @@ def _read_dated_fields(record: str) -> Iterator[Day]:
         if not _BOUND_BEFORE.search(record[max(0, field.start() - 12) : field.start()]):
             match = _DAY.match(record, field.end())
             yield from _parse_day(match) if match else ()
-
-
-def _read_days(text: str) -> list[Day]:
-    return [day for match in _DAY.finditer(text) for day in _parse_day(match)]
 
 
 def _parse_day(match: re.Match[str]) -> Iterator[Day]:

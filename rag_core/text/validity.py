@@ -1,21 +1,20 @@
 """What a text says of its own validity: pages marked as superseded, and clauses that an amendment replaces."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rag_core.text.terms import extract_terms
 
+_MARKS = r"(?:SUPERSEDED|OBSOLETE|WITHDRAWN|REPEALED|OUT OF DATE|NO LONGER VALID|UNGÜLTIG|VERALTET|AUFGEHOBEN)"
 # a mark is in capitals, at the end or in brackets: "Withdrawn products" and "OBSOLETE PARTS" are subjects
 _MARK = re.compile(
-    r"\b(?:SUPERSEDED|OBSOLETE|WITHDRAWN|REPEALED|OUT OF DATE|NO LONGER VALID|UNGÜLTIG|VERALTET|AUFGEHOBEN)\b"
+    rf"\b{_MARKS}\b"
     r"(?!\s[A-ZÄÖÜ]{2})"
     r"|\b(?i:do not use|no longer (?:valid|in force|applicable))\s*+[.!)\]]?\s*+$"
     r"|[(\[–—-]\s?(?i:superseded|obsolete|withdrawn|repealed|out of date|ungültig|veraltet|aufgehoben)\s*+[.!)\]]?\s*+$"
 )
-_WATERMARK = re.compile(  # by itself on a line
-    r"(?:SUPERSEDED|OBSOLETE|WITHDRAWN|REPEALED|OUT OF DATE|NO LONGER VALID|UNGÜLTIG|VERALTET|AUFGEHOBEN)[.!]?"
-)
+_WATERMARK = re.compile(rf"{_MARKS}[.!]?")  # by itself on a line
 _FORMER = re.compile(
     r"\b(?:did|former(?:ly)?|had|histor\w{1,6}|no longer|obsolete|previous(?:ly)?|replaced|superseded|the old|used to|"
     r"was|were|withdrawn|(?:earlier|older|prior) (?:edition|issue|release|rev(?:ision)?|rule|version)s?)\b",
@@ -75,6 +74,11 @@ def asks_for_former(query_text: str, heading: str) -> bool:
     """Return whether a question is about what was, or names a number that the heading of a superseded page has."""
     numbers = {term for term in extract_terms(query_text) if any(map(str.isdigit, term))}
     return bool(_FORMER.search(query_text)) or not numbers.isdisjoint(extract_terms(heading))
+
+
+def is_superseded(query_text: str, headings: Sequence[str], text: str) -> bool:
+    """Return whether a passage is marked as superseded, by itself or above, and the question is not about what was."""
+    return is_marked_superseded(headings, text) and not asks_for_former(query_text, " ".join(headings))
 
 
 def asks_for_current(query_text: str) -> bool:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag_core.text.asked_days import states_other_days
+from rag_core.text.asked_days import read_asked_days, states_other_days
 
 ROW = "No: 4\nDate: 2026-04-03\nTime: 07:40\nReading: 41.6"
 
@@ -18,7 +18,7 @@ ROW = "No: 4\nDate: 2026-04-03\nTime: 07:40\nReading: 41.6"
     ],
 )
 def test_a_row_of_another_day_is_told(question: str) -> None:
-    assert states_other_days(question, ROW)
+    assert states_other_days(read_asked_days(question), ROW)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_a_row_of_another_day_is_told(question: str) -> None:
     ],
 )
 def test_a_row_of_the_asked_day_is_kept_and_so_is_every_row_of_a_span(question: str) -> None:
-    assert not states_other_days(question, ROW)
+    assert not states_other_days(read_asked_days(question), ROW)
 
 
 @pytest.mark.parametrize(
@@ -50,10 +50,10 @@ def test_a_row_of_the_asked_day_is_kept_and_so_is_every_row_of_a_span(question: 
     ],
 )
 def test_a_record_without_a_day_of_its_own_is_kept(record: str) -> None:
-    assert not states_other_days("What was it on 17 May 2026?", record)
+    assert not states_other_days(read_asked_days("What was it on 17 May 2026?"), record)
 
 
 def test_one_of_several_dates_is_enough() -> None:
     record = "Order date: 2026-05-01 Delivery date: 2026-05-17"
-    assert not states_other_days("What was delivered on 17 May 2026?", record)
-    assert states_other_days("What was delivered on 18 May 2026?", record)
+    assert not states_other_days(read_asked_days("What was delivered on 17 May 2026?"), record)
+    assert states_other_days(read_asked_days("What was delivered on 18 May 2026?"), record)

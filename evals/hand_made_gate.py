@@ -91,32 +91,17 @@ async def measure_claims_by_labels(kit: Kit) -> Figures:
     for claim in claims:
         judge = LabelledJudge([(claim.text, claim.label)])  # type: ignore[list-item]
         findings += _get_findings(await judge_labelled_claims([claim], replace(kit, judge=judge)))
-    name = "a judge that knows: true claims in {} not supported".format
-    return {
-        "a judge that knows: false claims supported": _share(claims, findings, _is_false, "supported"),
-        **{
-            name(kind.replace("_", " ")): 1
-            - _share(claims, findings, lambda claim, kind=kind: claim.kind == kind, "supported")  # type: ignore[misc]
-            for kind in ("light_paraphrase", "own_words")
-        },
-    }
+    return _measure_supported("a judge that knows", claims, findings)
 
 
 async def measure_recorded_judge(kit: Kit) -> Figures:
     """Judge the claims of the final half as a capable chat model did, over which the facts have their veto."""
     claims = load_labelled_claims(recorded_judge.FOLDER / "final.jsonl")
     findings = _get_findings(await recorded_judge.judge_by_recorded_model(claims, kit))
-    name = "a recorded judge: {}".format
+    contradicted = _share(claims, findings, lambda claim: claim.label == "contradicted", "contradicted")
     return {
-        name("false claims supported"): _share(claims, findings, _is_false, "supported"),
-        name("claims of changed facts contradicted"): _share(
-            claims, findings, lambda claim: claim.label == "contradicted", "contradicted"
-        ),
-        **{
-            name(f"true claims in {kind.replace('_', ' ')} not supported"): 1
-            - _share(claims, findings, lambda claim, kind=kind: claim.kind == kind, "supported")  # type: ignore[misc]
-            for kind in ("light_paraphrase", "own_words")
-        },
+        **_measure_supported("a recorded judge", claims, findings),
+        "a recorded judge: claims of changed facts contradicted": contradicted,
     }
 
 
@@ -187,6 +172,16 @@ def _get_findings(claims: Sequence[Claim]) -> list[str]:
 
 def _is_false(claim: LabelledClaim) -> bool:
     return claim.label != "supported"
+
+
+def _measure_supported(judge: str, claims: Sequence[LabelledClaim], findings: Sequence[str]) -> Figures:
+    """Return which share of the false claims a judge supports, and of the true ones in other words does not."""
+    false = {f"{judge}: false claims supported": _share(claims, findings, _is_false, "supported")}
+    return false | {
+        f"{judge}: true claims in {kind.replace('_', ' ')} not supported": 1
+        - _share(claims, findings, lambda claim, kind=kind: claim.kind == kind, "supported")  # type: ignore[misc]
+        for kind in ("light_paraphrase", "own_words")
+    }
 
 
 def _share(

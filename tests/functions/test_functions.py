@@ -4,6 +4,7 @@ import base64
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,15 @@ EXAMPLES = ROOT / "examples"
 API = (ROOT / "docs" / "reference" / "http-api.md").read_text("utf-8")
 REPLIES = {f"/{route.path}": load_operation(route).reply.__name__ for route in ROUTES}
 NOTES = "P0700 is stored by the TCM. P0700 often stands beside P0715, the input speed sensor."
+
+PRICED = Settings(
+    data_dir=None,
+    chat_provider="openai",
+    openai_api_key="none",
+    chat_model="gpt-5.4-mini",
+    embedding_provider="local",
+    enrichment_budget_usd=0.5,
+)
 
 
 class Caller:
@@ -375,32 +385,14 @@ def test_a_budget_for_a_layout_service_that_nobody_has_is_said_to_be_without_eff
 
 def test_a_budget_that_can_be_spent_is_not_said_to_be_without_effect() -> None:
     """Of a chat model and of a layout service, in an estimate too."""
-    paid = Settings(
-        data_dir=None,
-        chat_provider="openai",
-        openai_api_key="none",
-        chat_model="gpt-5.4-mini",
-        embedding_provider="local",
-        enrichment_budget_usd=0.5,
-        doc_intelligence_endpoint="http://127.0.0.1:9",
-        doc_intelligence_key="key",
-    )
-    for call in serving(paid):
+    for call in serving(replace(PRICED, doc_intelligence_endpoint="http://127.0.0.1:9", doc_intelligence_key="key")):
         budgets = {"enrichment_budget_usd": 0.1, "layout_budget_usd": 0.1}
         assert call.ok("index_document", content=NOTES, estimate=True, **budgets)["warnings"] == []
 
 
 def test_an_estimate_says_the_price_and_indexes_nothing() -> None:
     """S1-31: what entities and summaries would cost is known before anything is spent; the upload may set less or 0."""
-    priced = Settings(
-        data_dir=None,
-        chat_provider="openai",
-        openai_api_key="none",
-        chat_model="gpt-5.4-mini",
-        embedding_provider="local",
-        enrichment_budget_usd=0.5,
-    )
-    for call in serving(priced):
+    for call in serving(PRICED):
         reply = call.ok("index_document", content=NOTES, document_id="notes", estimate=True)
         enrichment = reply["estimate"]["enrichment"]
         assert (reply["estimate"]["action"], reply["chunks"], reply["embedded"]) == ("add", 1, 0)

@@ -42,15 +42,18 @@ def order_by_standing_among_read(query_text: str, head: Ranking, scores: Sequenc
 
 
 def order_by_blend(
-    query_text: str, head: Ranking, scores: Sequence[float], found: Ranking, *, prior: float
+    query_text: str, head: Ranking, scores: Sequence[float], found: Ranking, *, prior: float, least_score: float = 0.0
 ) -> list[Hit]:
-    return blend_with_search_scores(query_text, head, scores, compute_standings(found), prior=prior)
+    """Order hits as the product does; scores below `least_score` count as that."""
+    counted = [max(score, least_score) for score in scores]
+    return blend_with_search_scores(query_text, head, counted, compute_standings(found), prior=prior)
 
 
 RULES: Mapping[str, tuple[int, Rule]] = {  # and how many hits are read for it
     "before: log odds + 4, 12 read": (12, order_by_standing_among_read),
     **{f"as now, {n} read": (n, partial(order_by_blend, prior=SEARCH_PRIOR)) for n in (8, 10, 12, 20)},
     **{f"prior {prior}, 10 read": (10, partial(order_by_blend, prior=prior)) for prior in (0, 1, 3)},
+    "at least 0.5, 10 read": (10, partial(order_by_blend, prior=SEARCH_PRIOR, least_score=0.5)),
 }
 
 

@@ -15,6 +15,7 @@ from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
 IDLE_TIMEOUT_S = 30.0  # of a connection on which nothing comes
 INPUT_TIMEOUT_S = 120.0  # for all that a client sends: a thread waits for it, also where it comes byte by byte
 LOOPBACK = "127.0.0.1"
+SHUTDOWN_POLL_S = 0.05  # how often a server looks whether it is to end; the library's half second passes at each end
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 CertificateFiles = tuple[Path, Path]  # the certificate and its key
 
@@ -74,7 +75,7 @@ def serve_wsgi(
 ) -> Iterator[str]:
     """Serve an application while the block runs, by default on the loopback interface; yield its address there."""
     server = build_server(app, host=host, port=port, certificate=certificate)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(SHUTDOWN_POLL_S,))
     thread.start()
     try:
         # a certificate names both, and the SDKs of other languages trust names rather than numbers

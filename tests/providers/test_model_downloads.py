@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from local_emulator.search_service.serving import SHUTDOWN_POLL_S
 from rag_core.cli import main
 from rag_core.core.errors import InvalidRequest
 from rag_core.providers.model_downloads import DOWNLOADABLE_MODELS, choose_download
@@ -40,7 +41,7 @@ def hashes(published: Path) -> dict[str, str]:
 def mirror(published: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=str(published)))
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(SHUTDOWN_POLL_S,))
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()

@@ -20,6 +20,7 @@ from rag_core.prompts.completions import (
     parse_number,
 )
 from rag_core.text.quotes import find_words
+from rag_core.text.raised_marks import mask_footnote_marks
 from rag_core.text.terms import WORD_PATTERN
 
 MAX_CLAIMS_PER_CALL = 16  # more of them, and small models lose count
@@ -151,6 +152,7 @@ def find_quote(words: str, passage: str) -> str:
     """
     if place := find_words(words, passage):
         return passage[slice(*place)]
+    words, unmarked = mask_footnote_marks(words), mask_footnote_marks(passage)
     parts = [part for part in _ELLIPSIS.split(words) if WORD_PATTERN.search(part)]
-    places = [find_words(part, passage, WORD_PATTERN) for part in parts]
+    places = [find_words(part, unmarked, WORD_PATTERN) for part in parts]
     return passage[slice(*places[0])] if places and places[0] and all(places) else ""

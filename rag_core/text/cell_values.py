@@ -6,6 +6,7 @@ from decimal import Decimal
 
 from rag_core.text.figures import Figure, parse_figure
 from rag_core.text.months import MONTH_PATTERN, number_month
+from rag_core.text.raised_marks import mask_footnote_marks
 
 # the units of what is no figure; a day without its year cannot be compared with one that has it
 DATE, YEARLESS_DATE, TIME = "date", "date without a year", "time"
@@ -34,7 +35,7 @@ def parse_cell_value(text: str) -> Figure | None:
 
     Dates are read with the day before the month, as in "3/4/2026", unless the year comes first.
     """
-    text = " ".join(text.split())
+    text = " ".join(mask_footnote_marks(text).split())
     if not text or len(text) > MAX_VALUE_CHARS:
         return None
     if (minutes := _parse_minutes(text)) is not None:

@@ -6,6 +6,7 @@ A period such as FY2022 or 2Q23 is none: it has other spellings.
 import re
 
 from rag_core.text.periods import is_period
+from rag_core.text.raised_marks import mask_footnote_marks
 
 # letters and digits in one word; not a number with a unit or an ending, such as 10mm, 2nd or 1990s
 _CODE_PATTERN = re.compile(
@@ -15,7 +16,9 @@ _CODE_PATTERN = re.compile(
 
 def find_codes(text: str) -> frozenset[str]:
     """Return the distinct codes of a text, case-folded."""
-    return frozenset(code.casefold() for code in _CODE_PATTERN.findall(text) if not is_period(code))
+    return frozenset(
+        code.casefold() for code in _CODE_PATTERN.findall(mask_footnote_marks(text)) if not is_period(code)
+    )
 
 
 def compute_code_share(wanted: frozenset[str], text: str) -> float:

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from rag_core.text.months import MONTH_PATTERN
+from rag_core.text.raised_marks import RAISED_CHARACTERS, mask_footnote_marks
 
 _CURRENCIES = r"(?:US|C|A|HK)?[$€£¥]|(?:USD|EUR|GBP|CHF|JPY)\s"
 _NUMBER = r"\d{1,3}(?:[,  ’']\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+"
-_MARK = r"(?:\s?\(\w\)|\s?\*{1,2})?"  # of a footnote
+_MARK = rf"(?:\s?\(\w\)|\s?\*{{1,2}}|\s?[{RAISED_CHARACTERS}][{RAISED_CHARACTERS},]*)?"  # of a footnote
 _THOUSANDS = r"(?!(?:[$€£¥]\s?)?[’']?000s?(?!\w))"  # "£000" above a column is its unit
 FIGURE = re.compile(
     rf"{_THOUSANDS}(?:{_CURRENCIES})?\s?[-–−+]?\s?\(?\s?(?:{_CURRENCIES})?[-–−+]?\s?(?:{_NUMBER})\s?\)?\s?%?\s?\)?{_MARK}"
@@ -40,7 +41,7 @@ class Figure:
 
 def is_period(text: str) -> bool:
     """Return whether a figure is a year or a quarter, and so rather the head of a column than a value."""
-    return _PERIOD.fullmatch(text) is not None
+    return _PERIOD.fullmatch(mask_footnote_marks(text).strip()) is not None
 
 
 def remove_dates(cells: Sequence[str]) -> list[str]:
@@ -60,7 +61,7 @@ def has_digit(cells: Sequence[str]) -> bool:
 
 def parse_figure(text: str) -> Figure | None:
     """Return the figure that a cell states; None for a dash, for words, and for an empty cell. Brackets are a minus."""
-    parts = _PARTS.fullmatch(" ".join(text.split()))
+    parts = _PARTS.fullmatch(" ".join(mask_footnote_marks(text).split()))
     if parts is None or (parts["close"] and "(" not in (parts["sign"], parts["inner"])):
         return None
     digits = Decimal(re.sub(r"[^\d.]", "", parts["number"]))

@@ -4,6 +4,7 @@ import re
 from itertools import groupby
 from unicodedata import combining
 
+from rag_core.text.raised_marks import write_exponents_plain
 from rag_core.text.unicode_forms import normalize_unicode
 
 _WORD_CHARACTER = r"[^\W_]"
@@ -25,8 +26,11 @@ _SEPARATORS = re.compile(r"[\W_]+")
 
 
 def normalize_characters(text: str) -> str:
-    """Return the text in Unicode form NFKC; lone surrogates, which no store accepts, become "?"."""
-    return normalize_unicode("NFKC", text).encode("utf-8", "replace").decode()
+    """Return the text in Unicode form NFKC without footnote marks; lone surrogates, which no store accepts, become "?".
+
+    A form with its raised digits made plain would be another code: 106 for 10⁶.
+    """
+    return normalize_unicode("NFKC", write_exponents_plain(text)).encode("utf-8", "replace").decode()
 
 
 def extract_code_terms(text: str) -> list[str]:

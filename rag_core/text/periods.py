@@ -10,6 +10,7 @@ from datetime import date, timedelta
 from itertools import pairwise
 
 from rag_core.text.months import MONTH_PATTERN, number_month
+from rag_core.text.raised_marks import mask_footnote_marks
 
 # a part of a year, a kind of year and a year, of which one of the first two may be missing
 _NAME = re.compile(
@@ -86,6 +87,7 @@ def find_periods(text: str, calendar: FiscalCalendar | None = None) -> list[Plac
 
     Without a `calendar`, last days are read by the one that the text itself states.
     """
+    text = mask_footnote_marks(text)
     calendar = calendar or read_fiscal_calendar(text)
     dated = (_place_dated_period(match, calendar) for match in _ENDED.finditer(text) if match["unit"])
     return sorted([*_find_names(text), *filter(None, dated)], key=lambda placed: placed.start)
@@ -93,6 +95,7 @@ def find_periods(text: str, calendar: FiscalCalendar | None = None) -> list[Plac
 
 def read_fiscal_calendar(text: str) -> FiscalCalendar | None:
     """Return how a text names its fiscal years, as in "fiscal 2022 ended January 28, 2023"; None where it does not."""
+    text = mask_footnote_marks(text)
     last_days = [(match.start(), match.end(), day) for match in _ENDED.finditer(text) if (day := _read_last_day(match))]
     if not last_days:
         return None
@@ -157,6 +160,7 @@ def compute_period_share(query_text: str, text: str, calendar: FiscalCalendar | 
     wanted = find_periods(query_text, calendar)
     if not wanted:
         return 1.0
+    text = mask_footnote_marks(text)
     placed = find_periods(text, calendar)
     stated = {one.period for one in placed} | {Period(int(year)) for year in _BARE_YEAR.findall(_cut_out(text, placed))}
     return sum(_compare_with_stated(one.period, stated) for one in wanted) / len(wanted)

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from rag_core.text.periods import write_out_periods
+from rag_core.text.raised_marks import mask_footnote_marks
 from rag_core.text.stop_words import QUESTION_STOP_WORDS
 
 WORD_PATTERN = re.compile(r"\w+")
@@ -56,4 +57,4 @@ def _count_stems(stems: Mapping[str, str], word_counts: Counter[str]) -> Counter
 
 def _list_words(text: str) -> list[str]:
     """Return the case-folded words of a text, those of FY22 as of fiscal 2022."""
-    return [word.casefold() for word in WORD_PATTERN.findall(write_out_periods(text))]
+    return [word.casefold() for word in WORD_PATTERN.findall(write_out_periods(mask_footnote_marks(text)))]

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Sequence
 
+from rag_core.text.raised_marks import mask_footnote_marks
+
 _HALF_UNITS = {"year": "6 months", "day": "12 hours", "hour": "30 minutes", "decade": "5 years", "century": "50 years"}
 _NUMBERS = {
     name: n
@@ -50,6 +52,7 @@ def rewrite_amounts(text: str) -> str:
 
     A fraction is one of 1, so that it can be compared with a percentage.
     """
+    text = mask_footnote_marks(text)
     text = _GROUPED_DIGITS.sub(lambda number: re.sub(r"\D", "", number[0]), text)
     for pattern, form in _REWRITES:
         text = pattern.sub(form, text)
@@ -62,7 +65,7 @@ def rewrite_amounts(text: str) -> str:
 
 def _parse_count(word: str | None) -> int:
     word = (word or "a").lower()
-    return int(word) if word.isdigit() else _NUMBERS.get(word, 1)
+    return int(word) if word.isdecimal() else _NUMBERS.get(word, 1)
 
 
 def _write_clock(match: re.Match[str]) -> str:

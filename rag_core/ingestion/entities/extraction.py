@@ -10,6 +10,7 @@ from rag_core.ingestion.entities.codes import discover_shapes, find_code_spans, 
 from rag_core.ingestion.entities.columns import name_type_of_cell
 from rag_core.ingestion.entities.names import NameBook, collect_names, find_names, keep_confirmed
 from rag_core.ingestion.entities.spans import EntitySpan, drop_overlaps
+from rag_core.text.raised_marks import mask_footnote_marks
 
 CODE_TYPES = ("code", "dtc")
 MAX_VALUE_RANK = 20  # names give way to dates, amounts and codes
@@ -49,13 +50,13 @@ def extract_entities(text: str) -> tuple[Entity, ...]:
 
 
 def _list_texts(source: EntitySource) -> list[str]:
-    return list(map(str, source.cells.values())) if source.cells else [source.text]
+    return [mask_footnote_marks(str(text)) for text in source.cells.values() or [source.text]]
 
 
 def _find_in_passage(source: EntitySource, known: _DocumentKnowledge) -> tuple[Entity, ...]:
     found: list[Entity] = []
     for head, cell in (source.cells or {"": source.text}).items():
-        text = str(cell)
+        text = mask_footnote_marks(str(cell))
         if type := name_type_of_cell(head, text):
             value = " ".join(text.split())
             found.append(Entity(*name_code(value)) if type == "code" else Entity(type, value))

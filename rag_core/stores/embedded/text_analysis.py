@@ -5,7 +5,7 @@ from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 from rag_core.text.stop_words import LEXICAL_STOP_WORDS
 
 # raise it when this file or `index_terms` changes the terms, or `lexical_index` the fields: indexes are rebuilt
-LEXICAL_ANALYSIS_VERSION = 2
+LEXICAL_ANALYSIS_VERSION = 3
 
 
 def build_text_analyzer(*, keep_stop_words: bool) -> TextAnalyzer:

@@ -11,7 +11,7 @@ from decimal import Context, Decimal
 from rag_core.text.months import MONTH_NAMES as MONTH_NAMES
 from rag_core.text.months import MONTH_PATTERN, number_month
 from rag_core.text.periods import write_out_periods
-from rag_core.text.raised_marks import mask_footnote_marks
+from rag_core.text.raised_marks import RAISED_CHARACTERS, mask_footnote_marks
 from rag_core.text.request_memory import remember_in_request
 from rag_core.text.stop_words import FILLER_WORDS
 from rag_core.text.terms import stem_word
@@ -188,7 +188,8 @@ _CANONICAL_FORMS["sept"] = "september"
 _TOKEN_PATTERN = re.compile(
     r"(?P<number>(?<![\w.])(?P<sign>[$£€¥]|(?<=\s)[-−](?=\d))?\s?(?P<digits>\d+(?:,\d{3}){1,30}+(?:\.\d+)?|\d+(?:\.\d+)?)"
     r"(?![\w]|[.,:/]\d|-[^\W\d])(?:\s(?P<magnitude>hundred|thousand|million|billion|trillion)\b)?)"
-    r"|(?P<measure>(?<![\w.])(?P<amount>\d+(?:\.\d+)?)(?P<unit>(?!st\b|nd\b|rd\b|th\b)[^\W\d_]{1,3})(?![\w-]))"
+    r"|(?P<measure>(?<![\w.])(?P<amount>\d+(?:\.\d+)?)(?P<unit>(?!st\b|nd\b|rd\b|th\b)[^\W\d_"
+    rf"{RAISED_CHARACTERS}]{{1,3}})(?![\w-]))"
     r"|(?P<run>[^\W_]+(?:[._:/@+#-]+[^\W_]+)*)",  # a code when it has a digit, otherwise words
     re.IGNORECASE,
 )

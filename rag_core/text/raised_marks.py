@@ -46,7 +46,7 @@ def write_raised(text: str, before: str) -> str:
 
 def write_lowered(text: str, before: str) -> str:
     """Return lowered characters as they are to stand after the text `before`: "CO2" is usual, but 101₂ is not 1012."""
-    return text.translate(_TO_LOWERED) if before[-1:].isdecimal() else text
+    return text.translate(_TO_LOWERED) if before[-1:].isdecimal() or before[-1:] in ("/", "⁄") else text
 
 
 def mask_footnote_marks(text: str) -> str:

@@ -10,6 +10,7 @@ from statistics import median
 from rag_core.core.model import Box
 from rag_core.ingestion.extract.extraction import clean_text
 from rag_core.ingestion.extract.pdf.glyphs import Glyph
+from rag_core.ingestion.extract.pdf.raised_glyphs import write_marks
 
 MIN_COLUMN_GAP = 1.0  # of the type size: a wider gap may lie between two columns
 MIN_SPACE_WIDTH = 0.1  # of the type size: a narrower gap is no space
@@ -47,7 +48,7 @@ class Strip:
 
 def build_strips(glyphs: Sequence[Glyph]) -> list[Strip]:
     """Return the strips of a page in drawing order."""
-    return [_strip_from_glyphs(run) for run in _split_glyph_runs(glyphs)]
+    return [_strip_from_glyphs(write_marks(run)) for run in _split_glyph_runs(glyphs)]
 
 
 def enclose_boxes(boxes: Iterable[Box]) -> Box:

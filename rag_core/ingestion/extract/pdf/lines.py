@@ -1,6 +1,7 @@
 """Assembly of characters into strips (text on one line without a wide gap), and of strips into rows."""
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +11,8 @@ from statistics import median
 from rag_core.core.model import Box
 from rag_core.ingestion.extract.extraction import clean_text
 from rag_core.ingestion.extract.pdf.glyphs import Glyph
-from rag_core.ingestion.extract.pdf.raised_glyphs import write_marks
+from rag_core.ingestion.extract.pdf.raised_glyphs import MAX_MARK_GAP, write_marks
+from rag_core.text.raised_marks import write_raised
 
 MIN_COLUMN_GAP = 1.0  # of the type size: a wider gap may lie between two columns
 MIN_SPACE_WIDTH = 0.1  # of the type size: a narrower gap is no space
@@ -67,7 +69,7 @@ def group_strips_into_rows(strips: Iterable[Strip]) -> list[list[Strip]]:
             grouped[-1].append(strip)
         else:
             grouped.append([strip])
-    return [sorted(row, key=lambda strip: strip.start) for row in _join_raised_marks(grouped)]
+    return [_attach_marks(sorted(row, key=lambda strip: strip.start)) for row in _join_raised_marks(grouped)]
 
 
 def _join_raised_marks(rows: Sequence[list[Strip]]) -> list[list[Strip]]:
@@ -83,9 +85,45 @@ def _join_raised_marks(rows: Sequence[list[Strip]]) -> list[list[Strip]]:
 def _is_raised_mark(mark: Strip, row: Sequence[Strip]) -> bool:
     return mark.size <= MAX_MARK_SIZE * row[0].size and any(
         0 < strip.baseline - mark.baseline <= MAX_MARK_RISE * strip.size
-        and 0 <= mark.start - strip.end + strip.size / 4 <= strip.size
+        and (0 <= mark.start - strip.end + strip.size / 4 <= strip.size or _find_marked_word(mark, strip) is not None)
         for strip in row
     )
+
+
+def _attach_marks(row: Sequence[Strip]) -> list[Strip]:
+    """Write each raised mark of a row that was drawn apart into the word that it stands behind."""
+    kept: list[Strip] = []
+    marks: list[tuple[int, Strip]] = []
+    for strip in row:
+        number = _find_marked_word(strip, kept[-1]) if kept else None
+        if number is not None:
+            marks.append((number, strip))
+            continue
+        if marks:
+            kept[-1], marks = _add_marks(kept[-1], marks), []
+        kept.append(strip)
+    return [*kept[:-1], _add_marks(kept[-1], marks)] if marks else kept
+
+
+def _find_marked_word(mark: Strip, strip: Strip) -> int | None:
+    """Return the number of the word of a strip behind which a small raised strip stands; None where it does not."""
+    rise, reach = strip.baseline - mark.baseline, MAX_MARK_GAP * strip.size
+    if mark.size > MAX_MARK_SIZE * strip.size or not 0 < rise <= MAX_MARK_RISE * strip.size:
+        return None
+    number = bisect_left(strip.words, mark.start - reach, key=lambda word: word.end)
+    is_behind = number < len(strip.words) and abs(strip.words[number].end - mark.start) <= reach
+    return number if is_behind and mark.angle == strip.angle else None
+
+
+def _add_marks(strip: Strip, marks: Sequence[tuple[int, Strip]]) -> Strip:
+    words = list(strip.words)
+    for number, mark in marks:
+        word = words[number]
+        text = word.text + write_raised(mark.text, word.text)
+        words[number] = StripWord(text, enclose_boxes((word.box, mark.box)), word.start, max(word.end, mark.end))
+    box = enclose_boxes((strip.box, *(mark.box for _, mark in marks)))
+    end = max(strip.end, *(mark.end for _, mark in marks))
+    return replace(strip, text=" ".join(word.text for word in words), box=box, end=end, words=tuple(words))
 
 
 def join_strips(row: Sequence[Strip]) -> Strip:

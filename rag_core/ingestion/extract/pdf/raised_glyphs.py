@@ -7,7 +7,7 @@ from rag_core.ingestion.extract.pdf.glyphs import Glyph
 from rag_core.text.raised_marks import write_lowered, write_raised
 
 MAX_MARK_SIZE = 0.85  # of a mark, to the type that it stands in
-MAX_LEVEL_MARK_SIZE = 0.65  # of a digit that is small and stands on the line
+MAX_LEVEL_MARK_SIZE = 0.65  # of a number that is small and stands on the line, behind another number
 MAX_MARK_RISE = 0.75  # of the type size: between the baseline of a raised mark and that of its line
 MIN_MARK_RISE = 0.12
 MIN_LARGE_MARK_RISE = 0.25  # of a mark in the type of its line
@@ -26,10 +26,10 @@ def write_marks(run: GlyphRun) -> GlyphRun:
     if len(parts) == 1:
         return run
     written: list[Glyph] = []
-    base: GlyphRun | None = None
+    base: GlyphRun = ()
     for number, part in enumerate(parts):
-        following = parts[number + 1] if base is None and number + 1 < len(parts) else None
-        level = _find_level(part, base) if base else _find_leading_level(part, following)
+        following = parts[number + 1] if number + 1 < len(parts) else ()
+        level = (base and _find_level(part, base)) or _find_leading_level(part, following, is_first=not base)
         before = written[-3:]
         if level:
             text, joined = "".join(g.text for g in part), "".join(g.text for g in before)
@@ -65,29 +65,27 @@ def _is_on_line(before: GlyphRun, part: GlyphRun) -> bool:
 
 
 def _is_high(glyph: Glyph) -> bool:
-    """Return whether a digit is drawn high above its own baseline, as a font's superior digits are."""
+    """Return whether a letter or digit is drawn high above its own baseline, as the superior ones of a font are."""
     return (
-        "0" <= glyph.text <= "9"
-        and glyph.style.angle == 0
+        glyph.style.angle == 0
+        and glyph.text.isascii()
+        and glyph.text.isalnum()
         and glyph.baseline - glyph.box[3] > MIN_INK_RISE * glyph.style.height
     )
 
 
 def _find_level(part: GlyphRun, base: GlyphRun) -> int:
     """Return 1 for a raised mark behind `base`, -1 for a lowered one, 0 for neither."""
-    glyph, anchor = part[0], base[-1]
-    return _compare_levels(part, anchor) if glyph.start - anchor.end <= _reach(part, base) else 0
+    anchor = base[-1]
+    return _compare_levels(part, anchor) if part[0].start - anchor.end <= MAX_MARK_GAP * anchor.style.height else 0
 
 
-def _reach(part: GlyphRun, base: GlyphRun) -> float:
-    """Return how far behind the text on the line a mark may begin; one mark may stand behind another."""
-    return MAX_MARK_GAP * base[-1].style.height
-
-
-def _find_leading_level(part: GlyphRun, following: GlyphRun | None) -> int:
+def _find_leading_level(part: GlyphRun, following: GlyphRun, *, is_first: bool) -> int:
+    """Return 1 for a raised mark before its word: that of a note is the first of its line, that of ¹⁴C stands close."""
     if not following or len(part) > MAX_LEADING_MARK_CHARS:
         return 0
-    return max(0, _compare_levels(part, following[0]))
+    is_close = following[0].start - part[-1].end <= MAX_KERNING * following[0].style.height
+    return max(0, _compare_levels(part, following[0])) if is_first or is_close else 0
 
 
 def _compare_levels(part: GlyphRun, anchor: Glyph) -> int:
@@ -103,8 +101,8 @@ def _compare_levels(part: GlyphRun, anchor: Glyph) -> int:
         return 1
     if ratio <= MAX_MARK_SIZE and MIN_SUBSCRIPT_DROP <= -rise <= MAX_SUBSCRIPT_DROP:
         return -1
-    is_small = ratio <= MAX_LEVEL_MARK_SIZE and anchor.text.isalnum() and not part[0].follows_space
-    return int(is_small and all(g.text.isdecimal() for g in part))
+    is_small = ratio <= MAX_LEVEL_MARK_SIZE and anchor.text.isdecimal() and not glyph.follows_space
+    return int(is_small and glyph.text.isdecimal() and all(g.text.isdecimal() or g.text == "," for g in part))
 
 
 def _spread_text(part: GlyphRun, text: str) -> Iterator[Glyph]:

@@ -5,6 +5,9 @@ a footnote, which says nothing of the value that it stands at, or an exponent, w
 """
 
 import re
+from collections.abc import Iterable
+from itertools import groupby
+from operator import itemgetter
 
 _PLAIN = "0123456789+-−–=abcdefghijklmnoprstuvwxyzABDEGHIJKLMNOPRTUW"
 _RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻⁼ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁᵂ"
@@ -47,6 +50,15 @@ def write_raised(text: str, before: str) -> str:
 def write_lowered(text: str, before: str) -> str:
     """Return lowered characters as they are to stand after the text `before`: "CO2" is usual, but 101₂ is not 1012."""
     return text.translate(_TO_LOWERED) if before[-1:].isdecimal() or before[-1:] in ("/", "⁄") else text
+
+
+def join_runs(runs: Iterable[tuple[str, int]]) -> str:
+    """Join the runs of a text, each with 1 where it is raised, -1 where it is lowered, else 0."""
+    parts: list[str] = []
+    for level, group in groupby((run for run in runs if run[0]), key=itemgetter(1)):
+        text, before = "".join(words for words, _ in group), parts[-1][-1:] if parts else ""
+        parts.append(write_raised(text, before) if level > 0 else write_lowered(text, before) if level else text)
+    return "".join(parts)
 
 
 def mask_footnote_marks(text: str) -> str:

@@ -27,11 +27,13 @@ from rag_core.ingestion.extract.docx_styles import (
     is_shaded,
     is_white_run,
     parse_styles,
+    read_level,
     read_val_attribute,
     resolve_paragraph_style,
 )  # fmt: skip
 from rag_core.ingestion.extract.extraction import clean_text, collect_blocks
 from rag_core.ingestion.tables import format_table_row, join_header_rows
+from rag_core.text.raised_marks import join_runs
 
 MAX_PART_BYTES = 64 * 1024 * 1024  # of XML
 MAX_SPANNED_COLUMNS = 63  # the most columns of a table in Word
@@ -240,7 +242,9 @@ class _DocxReader:
     def _read_visible_text(self, paragraph: Element, style: ParagraphStyle, *, on_paper: bool) -> str:
         """Return the visible text of a paragraph; `on_paper` says that its background is not dark."""
         runs = _iterate_runs(paragraph, on_paper and not style.shaded)
-        return "".join(self._read_run(run, style, on_paper=run_on_paper) for run, run_on_paper in runs)
+        return join_runs(
+            (self._read_run(run, style, on_paper=run_on_paper), self._read_run_level(run)) for run, run_on_paper in runs
+        )
 
     def _read_run(self, run: Element, style: ParagraphStyle, *, on_paper: bool) -> str:
         properties = run.find(f"{W}rPr")
@@ -250,6 +254,11 @@ class _DocxReader:
             self.hidden_runs += any(part.tag == f"{W}t" and (part.text or "").strip() for part in run)
             return ""
         return "".join(self._read_run_child(part) for part in run)
+
+    def _read_run_level(self, run: Element) -> int:
+        own = read_level(run.find(f"{W}rPr"))
+        style = self.styles.get(read_val_attribute(run, "rPr", "rStyle"), ParagraphStyle())
+        return style.level if own is None else own
 
     def _read_run_child(self, child: Element) -> str:
         if child.tag == f"{W}t":

@@ -13,6 +13,7 @@ from defusedxml.ElementTree import iterparse
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 MAX_STYLE_DEPTH = 20  # of styles based on one another; Word itself stops at ten
+_LEVELS = {"superscript": 1, "subscript": -1, "baseline": 0}
 _HEADING_STYLE_NAME = re.compile(
     r"heading ([1-9])", re.IGNORECASE
 )  # style ids are localized by Word, these names are not
@@ -23,13 +24,15 @@ class ParagraphStyle:
     """A paragraph style.
 
     `heading_level` is 0 for the title, from 1 for headings, None for other text; `list_position` is a list's id and the
-    depth in it, None outside of lists. `hidden` is None where the style does not say.
+    depth in it, None outside of lists. `hidden` is None where the style does not say. `level` is 1 for raised
+    characters, -1 for lowered ones.
     """
 
     heading_level: int | None = None
     list_position: tuple[str, int] | None = None
     hidden: bool | None = None
     shaded: bool = False
+    level: int = 0
 
 
 def parse_styles(part: IO[bytes]) -> Mapping[str, ParagraphStyle]:
@@ -54,6 +57,7 @@ def resolve_paragraph_style(properties: Element | None, base_style: ParagraphSty
         list_position=_resolve_list_position(number, depth, base_style.list_position),
         hidden=base_style.hidden,
         shaded=base_style.shaded or is_shaded(properties),
+        level=base_style.level,
     )
 
 
@@ -75,6 +79,12 @@ def is_hidden_run(run: Element | None) -> bool | None:
         return True
     vanish = run.find(f"{W}vanish")
     return None if vanish is None else vanish.get(f"{W}val") not in ("0", "false", "off")
+
+
+def read_level(run: Element | None) -> int | None:
+    """Return 1 for run properties of raised characters, -1 for lowered ones, 0 for level; None when they do not say."""
+    align = "" if run is None else read_val_attribute(run, "vertAlign")
+    return _LEVELS.get(align) if align else None
 
 
 def has_end_in_print(paragraph: Element) -> bool:
@@ -117,7 +127,14 @@ def _resolve_style(name: str, elements: Mapping[str, Element], depth: int) -> Pa
     style_name, hidden = read_val_attribute(element, "name"), is_hidden_run(element.find(f"{W}rPr"))
     heading = _HEADING_STYLE_NAME.fullmatch(style_name)
     level = int(heading[1]) if heading else 0 if style_name.lower() == "title" else style.heading_level
-    return ParagraphStyle(level, style.list_position, base.hidden if hidden is None else hidden, style.shaded)
+    raised = read_level(element.find(f"{W}rPr"))
+    return ParagraphStyle(
+        level,
+        style.list_position,
+        base.hidden if hidden is None else hidden,
+        style.shaded,
+        base.level if raised is None else raised,
+    )
 
 
 def parse_small_integer(text: str) -> int:

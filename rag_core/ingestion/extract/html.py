@@ -3,6 +3,7 @@
 import codecs
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from lxml import etree
@@ -14,6 +15,7 @@ from rag_core.ingestion.extract.hidden_html import is_hidden_style
 from rag_core.ingestion.extract.placed_blocks import BlockMaker
 from rag_core.ingestion.extract.text import decode_text
 from rag_core.ingestion.tables import MAX_COLUMNS, join_header_rows
+from rag_core.text.raised_marks import write_lowered, write_raised
 
 _STATED_ENCODING = re.compile(rb"<meta[^>]{0,200}?charset\s{0,9}=\s{0,9}[\"']?([A-Za-z0-9_-]{2,40})", re.IGNORECASE)
 _STATED_WITHIN = 2048  # bytes; the standard has 1024
@@ -27,6 +29,8 @@ _BLOCK_TAGS = frozenset({
     "html", "legend", "li", "main", "menu", "ol", "p", "pre", "section", "summary", "table", "tbody", "td",
     "tfoot", "th", "thead", "tr", "ul",
 })  # fmt: skip
+_PARTS_OF_MARK = frozenset({"a", "b", "em", "font", "i", "small", "span", "strong", "u"})
+_MAX_PARTS_OF_MARK = 4
 _HEADING = re.compile(r"h([1-6])")
 _MAX_SPAN = 100  # rows or columns of one cell
 _MAX_TABLE_CELLS = 500_000  # with those that a cell spans
@@ -81,6 +85,7 @@ class PageReader:
         root = _parse_page(text)
         if root is None:
             return
+        _write_raised_and_lowered(root)
         title = root.find(".//title")
         self.title = " ".join("".join(title.itertext()).split()) if title is not None else ""
         walk = etree.iterwalk(root, events=("start", "end"))
@@ -138,6 +143,25 @@ def _parse_page(text: str) -> Any:
     except etree.LxmlError as error:
         message = "the page is damaged: open it in a browser and save it again"
         raise UnreadableDocument(message, code="document_damaged") from error
+
+
+def _write_raised_and_lowered(root: Any) -> None:
+    """Write the text of short raised and lowered elements in the characters that look so; longer ones are remarks."""
+    for element in root.iter("sup", "sub"):
+        inner = list(islice(element.iterdescendants(), _MAX_PARTS_OF_MARK + 1))
+        if len(inner) > _MAX_PARTS_OF_MARK or any(e.tag not in _PARTS_OF_MARK or _is_hidden(e) for e in inner):
+            continue
+        text, before = "".join(element.itertext()), _read_last_character_before(element)
+        for child in list(element):
+            element.remove(child)
+        element.text = write_raised(text, before) if element.tag == "sup" else write_lowered(text, before)
+
+
+def _read_last_character_before(element: Any) -> str:
+    before = element.getprevious()
+    if before is None:
+        return (element.getparent().text or "")[-1:]
+    return (before.tail or "".join(before.itertext()))[-1:]
 
 
 def _clean_words(text: str | None, *, keep_lines: bool) -> str:

@@ -15,6 +15,7 @@ from rag_core.core.errors import UnreadableDocument
 from rag_core.ingestion.extract.extraction import clean_text
 from rag_core.ingestion.extract.packages import open_package
 from rag_core.ingestion.tables import MAX_COLUMNS
+from rag_core.text.raised_marks import join_runs
 
 MAX_PART_BYTES = 64 * 1024 * 1024  # of XML, of which the tree takes eight times as much memory
 MAX_REPEATS = 10_000  # of a cell or a filled row
@@ -37,7 +38,7 @@ _TITLE = "{http://purl.org/dc/elements/1.1/}title"
 class OpenStyle:
     """What a style says of the text set in it; None where it does not say. `is_shown` is of a sheet or a slide.
 
-    `list_style` names the list of its paragraphs, "" for none.
+    `list_style` names the list of its paragraphs, "" for none. `level` is 1 for raised characters, -1 for lowered ones.
     """
 
     is_hidden: bool | None = None
@@ -45,6 +46,7 @@ class OpenStyle:
     is_shaded: bool | None = None
     is_shown: bool = True
     list_style: str | None = None
+    level: int | None = None
 
 
 @dataclass(slots=True)
@@ -70,25 +72,26 @@ class OpenDocument:
         """
         style = self.get_style(element)
         words = self._read_inline(element, style, on_paper=on_paper and not style.is_shaded)
-        return clean_text("".join(words)).strip("\n ")
+        return clean_text(join_runs(words)).strip("\n ")
 
-    def _read_inline(self, element: Any, style: OpenStyle, *, on_paper: bool) -> Iterator[str]:
+    def _read_inline(self, element: Any, style: OpenStyle, *, on_paper: bool) -> Iterator[tuple[str, int]]:
         is_hidden = style.is_hidden or (on_paper and style.is_white)
-        yield from self._show(element.text, is_hidden=is_hidden)
+        level = style.level or 0
+        yield from self._show(element.text, level, is_hidden=is_hidden)
         for child in element:
             yield from self._read_child(child, style, on_paper=on_paper)
-            yield from self._show(child.tail, is_hidden=is_hidden)
+            yield from self._show(child.tail, level, is_hidden=is_hidden)
 
-    def _read_child(self, child: Any, style: OpenStyle, *, on_paper: bool) -> Iterator[str]:
+    def _read_child(self, child: Any, style: OpenStyle, *, on_paper: bool) -> Iterator[tuple[str, int]]:
         if child.tag == f"{TEXT}s":
-            yield " " * read_count(child, f"{TEXT}c", MAX_SPACES)
+            yield " " * read_count(child, f"{TEXT}c", MAX_SPACES), 0
         elif child.tag == f"{TEXT}tab":
-            yield "\t"
+            yield "\t", 0
         elif child.tag == f"{TEXT}line-break":
-            yield "\n"
+            yield "\n", 0
         elif child.tag == f"{TEXT}note":
             self.notes.append(child)
-            yield f"[{len(self.notes)}]"
+            yield f"[{len(self.notes)}]", 0
         elif child.tag in _HIDDEN_TAGS:
             self.hidden_runs += 1
         elif is_read(child) and child.tag not in PARAGRAPH_TAGS:  # a paragraph in a paragraph is of a text box
@@ -96,11 +99,11 @@ class OpenDocument:
             is_shaded = own.is_shaded or False
             yield from self._read_inline(child, _inherit(own, style), on_paper=on_paper and not is_shaded)
 
-    def _show(self, text: str | None, *, is_hidden: bool | None) -> Iterator[str]:
+    def _show(self, text: str | None, level: int, *, is_hidden: bool | None) -> Iterator[tuple[str, int]]:
         if text and is_hidden:
             self.hidden_runs += bool(text.strip())
         elif text:
-            yield " ".join(f"x{text}x".split())[1:-1]  # white space in the XML is one space
+            yield " ".join(f"x{text}x".split())[1:-1], level  # white space in the XML is one space
 
     def read_table(self, table: Any) -> list[list[str]]:
         """Return the rows of cells of a table; a cell is followed by an empty one for each further that it covers."""
@@ -189,7 +192,16 @@ def _parse_style(element: Any) -> OpenStyle:
         is_shaded=None if ground is None else ground not in ("transparent", "#ffffff", "white"),
         is_shown=said.get(f"{TABLE}display") != "false" and said.get(f"{PRESENTATION}visibility") != "hidden",
         list_style=element.get(f"{STYLE}list-style-name"),
+        level=_parse_level(said.get(f"{STYLE}text-position")),
     )
+
+
+def _parse_level(position: str | None) -> int | None:
+    """Return the level that a text position says, as in "super 58%", "-33% 58%" or "0% 100%"."""
+    first = (position or "").partition(" ")[0]
+    if not first or first == "super" or first == "sub":
+        return {"super": 1, "sub": -1}.get(first)
+    return -1 if first.startswith("-") else int(first.strip("0.%") != "")
 
 
 def _inherit(own: OpenStyle, base: OpenStyle) -> OpenStyle:
@@ -199,6 +211,7 @@ def _inherit(own: OpenStyle, base: OpenStyle) -> OpenStyle:
         base.is_shaded if own.is_shaded is None else own.is_shaded,
         own.is_shown,
         base.list_style if own.list_style is None else own.list_style,
+        base.level if own.level is None else own.level,
     )
 
 

@@ -11,6 +11,7 @@ from rag_core.core.model import Block, Extraction
 from rag_core.ingestion.extract.extraction import clean_text, collect_blocks
 from rag_core.ingestion.extract.packages import open_package
 from rag_core.ingestion.extract.placed_blocks import BlockMaker
+from rag_core.text.raised_marks import join_runs
 
 _MAX_GROUP_DEPTH = 20  # of shapes in groups
 _SENTENCE_ENDS = (".", "!", "?")
@@ -86,8 +87,22 @@ def _iterate_shapes(shapes: Iterable[Any], depth: int) -> Iterator[Any]:
 
 def _read_text(frame: Any, indent: str) -> str:
     """Return the paragraphs of a text, a line each; a deeper one is an item of a list, indented by its level."""
-    lines = ((p.level, " ".join(clean_text(p.text).split())) for p in frame.paragraphs)
+    lines = ((p.level, " ".join(clean_text(_read_paragraph(p)).split())) for p in frame.paragraphs)
     return "\n".join(f"{indent * level}- {text}" if level and indent else text for level, text in lines if text)
+
+
+def _read_cell(cell: Any) -> str:
+    return "\n".join(map(_read_paragraph, cell.text_frame.paragraphs))
+
+
+def _read_paragraph(paragraph: Any) -> str:
+    """Return the text of a paragraph; its raised and lowered runs state a baseline other than 0."""
+    return join_runs((run.text, _read_level(run)) for run in paragraph._p.content_children)
+
+
+def _read_level(run: Any) -> int:
+    baseline = next(iter(run.xpath("./a:rPr/@baseline")), "0")
+    return 0 if not baseline.strip("0.%") else -1 if baseline.startswith("-") else 1
 
 
 def _mark_points(text: str) -> str:
@@ -108,7 +123,7 @@ def _read_table(table: Any) -> Sequence[Sequence[str]]:
     python-pptx 1.0 lists all rows anew for each row that is asked of it.
     """
     rows = (_Row(element, table.rows) for element in table._tbl.tr_lst)
-    return [["" if cell.is_spanned else clean_text(cell.text) for cell in row.cells] for row in rows]
+    return [["" if cell.is_spanned else clean_text(_read_cell(cell)) for cell in row.cells] for row in rows]
 
 
 def _read_chart(chart: Any) -> Sequence[Sequence[str]]:

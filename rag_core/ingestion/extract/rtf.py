@@ -21,6 +21,7 @@ from rag_core.ingestion.extract.rtf_words import (
     UNREAD_GROUPS,
 )
 from rag_core.ingestion.tables import MAX_COLUMNS
+from rag_core.text.raised_marks import join_runs
 
 MAX_GROUP_DEPTH = 1_000  # of groups in one another; a program writes some twenty
 _TOKEN = re.compile(
@@ -38,30 +39,31 @@ class _Text:
     """Text that is being read, in its codec as far as it is not decoded yet; `is_aside` for a note or a text box."""
 
     is_aside: bool = False
-    parts: list[str] = field(default_factory=list)
+    parts: list[tuple[str, int]] = field(default_factory=list)
     undecoded: bytearray = field(default_factory=bytearray)
     codec: str = "cp1252"
+    level: int = 0
 
-    def add_bytes(self, data: bytes, codec: str) -> None:
-        if codec != self.codec:
+    def add_bytes(self, data: bytes, codec: str, level: int = 0) -> None:
+        if (codec, level) != (self.codec, self.level):
             self._decode()
-            self.codec = codec
+            self.codec, self.level = codec, level
         self.undecoded += data
 
-    def add(self, text: str) -> None:
+    def add(self, text: str, level: int = 0) -> None:
         self._decode()
-        self.parts.append(text)
+        self.parts.append((text, level))
 
     def take(self) -> str:
         """Return the text so far, and begin anew."""
         self._decode()
-        joined = "".join(self.parts).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        joined = join_runs(self.parts).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
         self.parts.clear()
         return clean_text(joined).strip("\n ")
 
     def _decode(self) -> None:
         if self.undecoded:
-            self.parts.append(bytes(self.undecoded).decode(self.codec, "replace"))
+            self.parts.append((bytes(self.undecoded).decode(self.codec, "replace"), self.level))
             self.undecoded.clear()
 
 
@@ -75,6 +77,7 @@ class _Group:
     is_hidden: bool = False
     is_tiny: bool = False
     is_shaded: bool = False
+    level: int = 0
     colour: int = 0
     is_in_table: bool = False
     style: int = -1
@@ -225,7 +228,13 @@ class RtfReader:
                 group.is_hidden = number != 0
             case "plain":
                 group.is_hidden = group.is_tiny = group.is_shaded = False
-                group.font, group.colour = self._default_font, 0
+                group.font, group.colour, group.level = self._default_font, 0, 0
+            case "super" | "up":
+                group.level = int(number != 0)
+            case "sub" | "dn":
+                group.level = -int(number != 0)
+            case "nosupersub":
+                group.level = 0
             case "pard":
                 group.is_in_table, group.style, group.outline_level = False, -1, 9
             case "intbl":
@@ -265,11 +274,11 @@ class RtfReader:
                 self._colour = [0, 0, 0]
         elif characters and group.reads in ("text", "title", "stylesheet") and not self._is_hidden(characters):
             codec = self._codecs.get(group.font, self._codec)
-            group.text.add_bytes(characters.encode("latin-1"), codec)
+            group.text.add_bytes(characters.encode("latin-1"), codec, group.level)
 
     def _add_text(self, text: str) -> None:
         if self._group.reads in ("text", "title") and not self._is_hidden(text):
-            self._group.text.add(text)
+            self._group.text.add(text, self._group.level)
 
     def _is_hidden(self, text: str) -> bool:
         group = self._group

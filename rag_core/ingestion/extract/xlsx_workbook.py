@@ -15,6 +15,10 @@ from openpyxl.styles.stylesheet import apply_stylesheet
 from openpyxl.worksheet._reader import WorkSheetParser
 from openpyxl.xml.constants import SHARED_STRINGS, SHEET_MAIN_NS
 
+from rag_core.text.raised_marks import join_runs
+
+_RUN_TAG, _ALIGN_PATH = f"{{{SHEET_MAIN_NS}}}r", f"{{{SHEET_MAIN_NS}}}rPr/{{{SHEET_MAIN_NS}}}vertAlign"
+
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
@@ -84,7 +88,14 @@ def _read_strings(package: zipfile.ZipFile, part: str) -> Iterator[str]:
     text, phonetic = f"{{{SHEET_MAIN_NS}}}t", f"{{{SHEET_MAIN_NS}}}rPh"
     with package.open(part) as source:
         for element in iterate_elements(source, f"{{{SHEET_MAIN_NS}}}si"):
-            yield "".join(t.text or "" for t in element.iter(text) if t.getparent().tag != phonetic)
+            shown = [t for t in element.iter(text) if t.getparent().tag != phonetic]
+            yield join_runs((t.text or "", _read_level(t.getparent())) for t in shown)
+
+
+def _read_level(run: Any) -> int:
+    """Return 1 for a run of raised characters, -1 for one of lowered ones, else 0."""
+    align = run.find(_ALIGN_PATH) if run.tag == _RUN_TAG else None
+    return 0 if align is None else {"superscript": 1, "subscript": -1}.get(align.get("val"), 0)
 
 
 def iterate_elements(source: IO[bytes], *tags: str) -> Iterator[Any]:

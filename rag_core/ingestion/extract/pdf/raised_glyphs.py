@@ -1,4 +1,4 @@
-"""Raised and lowered characters of a line, such as footnote marks, found by their size and place and written as such."""
+"""Raised and lowered characters of a line, such as footnote marks, found by size and place, and written as such."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -55,9 +55,10 @@ def _split_at_levels(run: GlyphRun) -> Iterator[list[Glyph]]:
 
 def _is_level(one: Glyph, other: Glyph) -> bool:
     size = max(one.style.height, other.style.height)
-    return abs(one.baseline - other.baseline) <= MIN_SUBSCRIPT_DROP * size and abs(
-        one.style.height - other.style.height
-    ) <= (1 - MAX_MARK_SIZE) * size
+    return (
+        abs(one.baseline - other.baseline) <= MIN_SUBSCRIPT_DROP * size
+        and abs(one.style.height - other.style.height) <= (1 - MAX_MARK_SIZE) * size
+    )
 
 
 def _is_on_line(before: GlyphRun, part: GlyphRun) -> bool:

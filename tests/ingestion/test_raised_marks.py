@@ -7,7 +7,7 @@ from io import BytesIO
 
 import pytest
 from openpyxl import Workbook
-from openpyxl.xml.constants import SHEET_MAIN_NS
+from openpyxl.xml.constants import SHARED_STRINGS, SHEET_MAIN_NS
 from pptx import Presentation
 from pptx.util import Inches
 
@@ -87,18 +87,27 @@ def make_pptx() -> bytes:
 
 
 def make_xlsx() -> bytes:
-    """A workbook with its texts shared, as Excel writes them."""
-    book = Workbook()
-    for number, sentence in enumerate(SENTENCES, start=1):
-        book.active.cell(number, 1).value = sentence
+    """A workbook with the first of its texts in their cells, and the others shared, as Excel writes them."""
     run = "<r>%s<t>%%s</t></r>"
     align = '<rPr><vertAlign val="%sscript"/></rPr>'
     levels = {0: run % "", 1: run % (align % "super"), -1: run % (align % "sub")}
-    shared = "".join(f"<si>{write_with(levels, sentence)}</si>" for sentence in SENTENCES)
-    with zipfile.ZipFile(BytesIO(made._save(book))) as package:
+    texts = [write_with(levels, sentence) for sentence in SENTENCES]
+    cells = [f't="inlineStr"><is>{text}</is>' for text in texts[:4]]
+    cells += [f't="s"><v>{number}</v>' for number in range(4, len(texts))]
+    rows = "".join(f'<row r="{n}"><c r="A{n}" {cell}</c></row>' for n, cell in enumerate(cells, start=1))
+    with zipfile.ZipFile(BytesIO(made._save(Workbook()))) as package:
         files = {name: package.read(name) for name in package.namelist()}
-    files["xl/sharedStrings.xml"] = f'<sst xmlns="{SHEET_MAIN_NS}">{shared}</sst>'.encode()
+    files["xl/worksheets/sheet1.xml"] = write_part("worksheet", f"<sheetData>{rows}</sheetData>")
+    files["xl/sharedStrings.xml"] = write_part("sst", "".join(f"<si>{text}</si>" for text in texts))
+    types = files["[Content_Types].xml"].decode()
+    if SHARED_STRINGS not in types:
+        shared = f'<Override PartName="/xl/sharedStrings.xml" ContentType="{SHARED_STRINGS}"/></Types>'
+        files["[Content_Types].xml"] = types.replace("</Types>", shared).encode()
     return made.make_zip(files)
+
+
+def write_part(name: str, content: str) -> bytes:
+    return f'<{name} xmlns="{SHEET_MAIN_NS}">{content}</{name}>'.encode()
 
 
 def make_pdf(rise: float = 3.8, size: float = 6.6, *, apart: bool = False) -> bytes:

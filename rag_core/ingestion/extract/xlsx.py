@@ -19,7 +19,7 @@ from rag_core.core.model import Block, Extraction
 from rag_core.ingestion.extract.extraction import MAX_BLOCKS, clean_text, collect_blocks, make_document_too_long_error
 from rag_core.ingestion.extract.packages import open_package
 from rag_core.ingestion.extract.sheet_rows import LAST_COLUMN, SheetCell, SheetRow, build_sheet_blocks
-from rag_core.ingestion.extract.xlsx_workbook import OpenedWorkbook, iterate_elements, open_workbook
+from rag_core.ingestion.extract.xlsx_workbook import OpenedWorkbook, iterate_elements, join_inline_runs, open_workbook
 from rag_core.ingestion.tables import MAX_COLUMNS
 
 _FORMULA_TAG, _MERGE_TAG = f"{{{SHEET_MAIN_NS}}}f", f"{{{SHEET_MAIN_NS}}}mergeCell"
@@ -107,6 +107,7 @@ def _read_sheet_rows(workbook: OpenedWorkbook, part: str, findings: _SheetFindin
                 merged.append(element.get("ref", ""))
             elif element.tag == ROW_TAG:
                 findings.formulas_without_value += _count_formulas_without_value(element)
+                join_inline_runs(element)
                 number, parsed = parser.parse_row(element)
                 visible = _select_visible_cells(parsed, element, hidden_columns, findings)
                 cells = {cell["column"]: _make_cell(cell, workbook) for cell in visible}

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
-from lxml.etree import iterparse
+from lxml.etree import SubElement, iterparse
 from openpyxl.reader.excel import ExcelReader
 from openpyxl.styles.numbers import BUILTIN_FORMATS, BUILTIN_FORMATS_MAX_SIZE
 from openpyxl.styles.stylesheet import apply_stylesheet
@@ -17,7 +17,8 @@ from openpyxl.xml.constants import SHARED_STRINGS, SHEET_MAIN_NS
 
 from rag_core.text.raised_marks import join_runs
 
-_RUN_TAG, _ALIGN_PATH = f"{{{SHEET_MAIN_NS}}}r", f"{{{SHEET_MAIN_NS}}}rPr/{{{SHEET_MAIN_NS}}}vertAlign"
+_TEXT_TAG, _PHONETIC_TAG, _RUN_TAG, _INLINE_TAG = (f"{{{SHEET_MAIN_NS}}}{name}" for name in ("t", "rPh", "r", "is"))
+_ALIGN_PATH = f"{{{SHEET_MAIN_NS}}}rPr/{{{SHEET_MAIN_NS}}}vertAlign"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +86,25 @@ def open_workbook(package: zipfile.ZipFile) -> OpenedWorkbook:
 
 def _read_strings(package: zipfile.ZipFile, part: str) -> Iterator[str]:
     """Yield the texts that cells share, without the readings that stand above Japanese ones."""
-    text, phonetic = f"{{{SHEET_MAIN_NS}}}t", f"{{{SHEET_MAIN_NS}}}rPh"
     with package.open(part) as source:
         for element in iterate_elements(source, f"{{{SHEET_MAIN_NS}}}si"):
-            shown = [t for t in element.iter(text) if t.getparent().tag != phonetic]
-            yield join_runs((t.text or "", _read_level(t.getparent())) for t in shown)
+            yield _join_text_runs(element)
+
+
+def _join_text_runs(element: Any) -> str:
+    """Return the text of a shared or an inline string, without that which says how it is pronounced."""
+    shown = (t for t in element.iter(_TEXT_TAG) if t.getparent().tag != _PHONETIC_TAG)
+    return join_runs((t.text or "", _read_level(t.getparent())) for t in shown)
+
+
+def join_inline_runs(row: Any) -> None:
+    """Replace the runs of each inline string of a row, which openpyxl would join as they are, by their text."""
+    for cell in row:
+        inline = cell.find(_INLINE_TAG) if cell.get("t") == "inlineStr" else None
+        if inline is not None and inline.find(_RUN_TAG) is not None:
+            text = _join_text_runs(inline)
+            inline.clear()
+            SubElement(inline, _TEXT_TAG).text = text
 
 
 def _read_level(run: Any) -> int:

@@ -11,7 +11,7 @@ from decimal import Context, Decimal
 from rag_core.text.months import MONTH_NAMES as MONTH_NAMES
 from rag_core.text.months import MONTH_PATTERN, number_month
 from rag_core.text.periods import write_out_periods
-from rag_core.text.raised_marks import RAISED_CHARACTERS, mask_footnote_marks
+from rag_core.text.raised_marks import RAISED_CHARACTERS, mask_footnote_marks, write_typed_exponents
 from rag_core.text.request_memory import remember_in_request
 from rag_core.text.stop_words import FILLER_WORDS
 from rag_core.text.terms import stem_word
@@ -67,6 +67,8 @@ _CURRENCIES = {"$": "usd", "£": "gbp", "€": "eur", "¥": "jpy"}
 # replaced before the text is split into words, so that different spellings are equal
 _PHRASE_REPLACEMENTS = [
     (re.compile("(?<=[0-9])⁻(?=[⁰¹²³⁴-⁹])"), "-"),  # 10⁻³ is one code, and no ten
+    (re.compile(r"(\d)\s?([cdkmn]?m|ft)(?:²|\^?2)(?!\w)"), r"\1 square \2"),
+    (re.compile(r"(\d)\s?([cdkmn]?m|ft)(?:³|\^?3)(?!\w)"), r"\1 cubic \2"),
     (re.compile(r"[’ʼ]"), "'"),
     (re.compile(r"\b(twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)-(?=[a-z])", re.IGNORECASE), r"\1 "),
     (
@@ -202,7 +204,7 @@ def normalize_words(text: str) -> Sequence[NormalizedWord]:
 
 
 def _normalize(text: str) -> tuple[NormalizedWord, ...]:
-    text = write_out_periods(mask_footnote_marks(text))
+    text = write_out_periods(mask_footnote_marks(write_typed_exponents(text)))
     for pattern, form in _PHRASE_REPLACEMENTS:
         text = pattern.sub(form, text)
     for pattern in _DATE_PATTERNS:

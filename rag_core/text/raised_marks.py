@@ -27,6 +27,7 @@ _EXPONENT_BASE = re.compile(r"(?:(?<![\w.,–-])|(?<=\dx)|(?<=[\d.][·×*]))(?:1
 _ISOTOPE = re.compile(f"(?:[{_RAISED[:10]}]{{2,3}}(?!As|At|Be|He|In|I|No)[A-Z][a-z]?|³H|[⁶⁷]Li)(?![^\\W_])")
 _PRICE = re.compile(r"[$€£¥] ?[\d,]+$")  # which raised cents end
 _MAX_BASE_CHARS = 16
+_TYPED_EXPONENT = re.compile(r"(?<=\d)\^([-−–]?\d{1,3})(?!\w)")
 _AFTER_DIGIT = re.compile(f"(?<=\\d)(?=[{RAISED_CHARACTERS}₀-₉¼-¾⅐-⅞])")
 _NO_PLAIN_DIGIT = re.compile(f"[{RAISED_CHARACTERS}₀-₉¼-¾⅐-⅞]")
 
@@ -78,6 +79,11 @@ def _changes_value(text: str, start: int, end: int) -> bool:
     if not before[-1:].isalnum():
         return bool(_ISOTOPE.match(text, start))
     return bool(_EXPONENT_BASE.search(before)) or (end - start == 2 and bool(_PRICE.search(before)))
+
+
+def write_typed_exponents(text: str) -> str:
+    """Return a text with "10^6" as "10⁶"."""
+    return _TYPED_EXPONENT.sub(lambda exponent: exponent[1].translate(_TO_RAISED), text) if "^" in text else text
 
 
 def write_exponents_plain(text: str) -> str:

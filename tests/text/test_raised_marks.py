@@ -75,6 +75,8 @@ def test_claims_are_compared_without_marks_and_with_exponents() -> None:
     assert forms("The rate rose to 12.5¹ percent.") == forms("The rate rose to 12.5 percent.")
     assert not {"10", "106"} & set(forms("about 10⁶ cells"))
     assert not {"10", "103", "3"} & set(forms("a rate of 10⁻³ per hour"))
+    assert forms("about 10^6 cells") == forms("about 10⁶ cells")
+    assert forms("25 m²") == forms("25 square meters") == forms("25 m2")
     assert forms("25 m²") != forms("25 m³")
 
 

@@ -165,3 +165,10 @@ def test_type_of_two_sizes_on_one_line_is_no_mark() -> None:
 def read_text(data: bytes, kind: str) -> str:
     blocks = extract_in_process(data, f"a.{kind}").blocks
     return " ".join(" ".join(block.text for block in blocks).split())
+
+
+def test_a_line_has_the_same_box_whenever_its_marks_are_drawn() -> None:
+    in_order, apart = (
+        extract_in_process(make_pdf(apart=is_apart), "a.pdf").blocks[0].boxes for is_apart in (False, True)
+    )
+    assert in_order[:6] == apart[:6]

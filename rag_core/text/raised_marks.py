@@ -19,7 +19,7 @@ _TO_PLAIN = str.maketrans(_RAISED, _PLAIN.replace("−", "-").replace("–", "-"
 _SIGNS = {"tm": "™", "sm": "℠"}  # that have a character of their own
 _ORDINAL_ENDINGS = frozenset({"st", "nd", "rd", "th"})
 # "6", "6,7", "a,b", "12–14", "-3", "2+", "2n": two letters side by side are the end of a word, as of "Mme"
-_MARK = re.compile(r"(?![\W_]{2,})(?:[\d+=−–-]|(?<![^\W\d_])[^\W\d_](?![^\W\d_])|(?<=\w), ?(?=\w))+")
+_MARK = re.compile(r"(?![\W_]{2})(?:[\d+=−–-]|(?<![^\W\d_])[^\W\d_](?![^\W\d_])|(?<=\w), ?(?=\w))+")
 _MAX_MARK_CHARS = 12
 _RAISED_RUN = re.compile(f"[{RAISED_CHARACTERS}]+(?:, ?[{RAISED_CHARACTERS}]+)*")
 # what a raised number at its end is an exponent of: a unit, a variable, ten or two; "10" not as a part of "K-10"

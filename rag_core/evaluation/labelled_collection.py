@@ -111,7 +111,7 @@ def _load_document_layout(folder: Path, max_questions: int | None, workflow_fiel
         collection.judgements, lambda chunk: [collection.documents[int(chunk.document_id)].id]
     )
     labelled_questions = {
-        query_id: _question_from_text(text, collection.workflow_ids[query_id])
+        query_id: parse_question(text, collection.workflow_ids[query_id])
         for query_id, text in collection.queries.items()
     }
     return LabelledCollection(collection.name, uploads, labelled_questions, score)
@@ -141,12 +141,12 @@ def _load_page_layout(folder: Path, max_questions: int | None) -> LabelledCollec
     return LabelledCollection(
         folder.name,
         [(folder.name, upload) for upload in uploads],
-        {query_id: _question_from_text(text, folder.name) for query_id, text in query_texts.items()},
+        {query_id: parse_question(text, folder.name) for query_id, text in query_texts.items()},
         _create_ranking_scorer(judgements, list_page_ids),
     )
 
 
-def _question_from_text(text: str, workflow_id: str) -> LabelledQuestion:
+def parse_question(text: str, workflow_id: str) -> LabelledQuestion:
     """Return a question with the turns before it, if the text is a conversation."""
     before, *parts = _TURN.split(text)
     if before.strip() or not parts:

@@ -23,7 +23,7 @@ from rag_core.core.run import Run
 from rag_core.core.settings import DEFAULT_SETTINGS
 from rag_core.evaluation import beir, markdown_tables, metrics
 from rag_core.evaluation.bulk_indexing import EVALUATION_TIMEOUT_S
-from rag_core.evaluation.evaluation_cache import CachedReranker, EvaluationCache
+from rag_core.evaluation.evaluation_cache import CachedReranker
 from rag_core.evaluation.labelled_collection import (
     LabelledCollection,
     LabelledQuestion,
@@ -49,24 +49,34 @@ QUESTION_MEASURES: Mapping[str, Callable[[Scores], float]] = {
 
 @dataclass(frozen=True, slots=True)
 class HeldOutSet:
-    """A set: the measure of its searches, the least value wanted by search and way, and whether answers are judged."""
+    """A set: the measure of its searches, the least value wanted by search and way, and how answers are judged.
+
+    `folder` is the name of its folder, where it is not its own; without `ways` nothing is searched.
+    """
 
     measure: str
     goals: Mapping[tuple[str, str], float]  # by search and way of asking
     ways: tuple[str, ...] = ("",)
     judge: "Callable[[IndexedCollection, Path], Awaitable[list[record.Result]]] | None" = None
+    folder: str = ""
 
 
-async def measure_set(indexed: IndexedCollection, held_out: HeldOutSet, folder: Path) -> record.Result:
+async def measure_set(
+    indexed: IndexedCollection, held_out: HeldOutSet, folder: Path, searches: Sequence[str]
+) -> record.Result:
     """Return the rows of the searches by each way of asking, and of the answers."""
-    rows = [row for way in held_out.ways for row in await _measure_searches(indexed, held_out, way)]
+    rows = [row for way in held_out.ways for row in await _measure_searches(indexed, held_out, way, searches)]
     answers = await held_out.judge(indexed, folder) if held_out.judge else []
     return {"documents": len(indexed.collection.uploads), "chunks": indexed.chunk_count, "rows": [*rows, *answers]}
 
 
-async def _measure_searches(indexed: IndexedCollection, held_out: HeldOutSet, way: str) -> list[record.Result]:
+async def _measure_searches(
+    indexed: IndexedCollection, held_out: HeldOutSet, way: str, names: Sequence[str]
+) -> list[record.Result]:
     asked = indexed if way != ALONE else replace(indexed, collection=_drop_history(indexed))
-    presets = {name: indexed.build_pipeline_search(parse_preset(spec)) for name, spec in SEARCHES.items()}
+    presets = {
+        name: indexed.build_pipeline_search(parse_preset(spec)) for name, spec in SEARCHES.items() if name in names
+    }
     legs = {name: search for name, search in indexed.build_leg_searches().items() if name in LEGS}
     searches = presets if way == WITH_HISTORY else {**legs, **presets}  # the legs alone know no history
     compute = QUESTION_MEASURES[held_out.measure]
@@ -173,9 +183,8 @@ SETS: Mapping[str, HeldOutSet] = {
     "scifact": HeldOutSet("nDCG@10", {("hybrid", ""): 0.74, ("standard", ""): 0.75}),
     "vaswani": HeldOutSet("nDCG@10", {("hybrid", ""): 0.52}),
     "hotpot": HeldOutSet("all documents in ten", {("hybrid", ""): 0.96, ("standard", ""): 0.96}),
-    "mtrag": HeldOutSet(
-        "nDCG@10", {("hybrid", ALONE): 0.855, ("hybrid", WITH_HISTORY): 0.93}, (ALONE, WITH_HISTORY), judge_refusals
-    ),
+    "mtrag": HeldOutSet("nDCG@10", {("hybrid", ALONE): 0.855, ("hybrid", WITH_HISTORY): 0.93}, (ALONE, WITH_HISTORY)),
+    "mtrag-refusals": HeldOutSet("", {}, (), judge_refusals, "mtrag"),
     "financebench": HeldOutSet("page in ten", {("hybrid", ""): 0.65, ("standard", ""): 0.65}, judge=judge_pages),
 }
 
@@ -184,10 +193,11 @@ def print_progress(name: str, done: int, total: int) -> None:
     print(f"\r{name} {done} of {total}  ", end="", file=sys.stderr, flush=True)
 
 
-def evaluate_set(folder: Path, name: str) -> record.Result:
+def evaluate_set(data: Path, name: str, searches: Sequence[str]) -> record.Result:
     """Index a set and return its rows. What the models say of its texts is cached in CACHE."""
-    measure = partial(measure_set, held_out=SETS[name], folder=folder / name)
-    collection = load_labelled_collection(folder / name)
+    folder = data / (SETS[name].folder or name)
+    measure = partial(measure_set, held_out=SETS[name], folder=folder, searches=searches)
+    collection = load_labelled_collection(folder)
     return run_on_collection(collection, measure, settings=DEFAULT_SETTINGS, cache_file=CACHE, progress=print_progress)
 
 
@@ -217,11 +227,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("sets", nargs="+", choices=SETS)
+    parser.add_argument("--searches", nargs="+", choices=SEARCHES, default=list(SEARCHES))
     given = parser.parse_args()
+    options = "" if given.searches == list(SEARCHES) else f" --searches {' '.join(given.searches)}"
     for name in given.sets:
-        command = f"python -m evals.held_out FOLDER {name}"
+        command = f"python -m evals.held_out FOLDER {name}{options}"
         record.record_result(
-            record.RESULTS / f"held-out-{name}.json", command, partial(evaluate_set, given.folder, name)
+            record.RESULTS / f"held-out-{name}.json", command, partial(evaluate_set, given.folder, name, given.searches)
         )
     print(format_table({name: record.read_result(f"held-out-{name}") for name in given.sets}))
 

@@ -1,7 +1,7 @@
-"""`python -m evals.held_out FOLDER SET...`: published sets on which nothing was tuned, beside the goals for them.
+"""`python -m evals.held_out FOLDER [SET...]`: published sets on which nothing was tuned, beside the goals for them.
 
-FOLDER has a folder for each set, as `evals.published_sets` writes it. Each set's rows are written to
-held-out-SET.json of evals/results, and the table of all such files is printed. Of a goal for refusals, an equal number
+FOLDER has a folder for each set, as `evals.published_sets` writes it. The rows of each SET are measured and
+written to held-out-SET.json of evals/results, and the table of all such files is printed. Of a goal for refusals, an equal number
 of answerable questions is asked as there are unanswerable ones, by the SHA-256 of their ids. There is no chat model.
 """
 
@@ -10,7 +10,7 @@ import hashlib
 import sys
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -36,6 +36,11 @@ from rag_core.rag import RAG
 
 CACHE = Path(".cache/held-out.sqlite3")
 SEARCHES = {"hybrid": "standard:semantic=0", "standard": "standard", "advanced": "advanced"}
+NO_EVIDENCE, LOW_CONFIDENCE, NO_SENTENCE = (  # of a refusal: what it lacked, by the first stage that lacked it
+    "no relevant passage in the evidence",
+    "low confidence",
+    "no sentence chosen or upheld",
+)
 LEGS = ("words", "meaning")
 ALONE, WITH_HISTORY = "last turn alone", "with history"
 
@@ -119,14 +124,14 @@ async def judge_refusals(indexed: IndexedCollection, folder: Path) -> list[recor
     }
     count = len(kinds["unanswerable"])
     judged = beir.load_beir_queries(folder)[1]
+    ids = [str(one["_id"]) for one in beir.read_jsonl_records(beir.find_corpus_file(folder))]
     rows: list[record.Result] = []
     for kind, goal in (("answerable", 0.1), ("unanswerable", None)):
         chosen = sorted(kinds[kind], key=lambda one: hashlib.sha256(one["_id"].encode()).hexdigest())[:count]
         questions = {one["_id"]: parse_question(one["text"], indexed.collection.name) for one in chosen}
-        answers, cpu_ms = await _ask_questions(questions, indexed)
+        answers, doubted, cpu_ms = await _ask_questions(questions, indexed)
         row = build_row("ask", f"{kind} refused", [float(one.status == "unknown") for one in answers.values()], cpu_ms)
-        ids = [str(one["_id"]) for one in beir.read_jsonl_records(beir.find_corpus_file(folder))]
-        stages = count_refusals(answers, judged, lambda chunk: [ids[int(chunk.document_id)]])  # noqa: B023 - called here
+        stages = count_refusals(answers, judged, lambda chunk: [ids[int(chunk.document_id)]], doubted)
         rows.append({**row, "most": goal, "stages": stages})
     return rows
 
@@ -134,27 +139,30 @@ async def judge_refusals(indexed: IndexedCollection, folder: Path) -> list[recor
 async def judge_pages(indexed: IndexedCollection, folder: Path) -> list[record.Result]:
     """Return the share of questions answered, and of the answers the share whose first citation is of a right page."""
     judged = beir.load_beir_queries(folder)[1]
-    answers, cpu_ms = await _ask_questions(indexed.collection.questions, indexed)
+    answers, doubted, cpu_ms = await _ask_questions(indexed.collection.questions, indexed)
     given = {id: answer for id, answer in answers.items() if answer.status == "answered"}
     right = [float(_name_first_page(answer) in judged[id]) for id, answer in given.items()]
     answered = build_row("ask", "answered", [float(id in given) for id in answers], cpu_ms)
-    stages = count_refusals(answers, judged, list_page_ids)
+    stages = count_refusals(answers, judged, list_page_ids, doubted)
     cited = build_row("ask", "first cited page right, of answered", right or [0.0], cpu_ms)
     return [{**answered, "goal": 0.7, "stages": stages}, {**cited, "goal": 0.6}]
 
 
 def count_refusals(
-    answers: Mapping[str, Answer], judged: Mapping[str, Mapping[str, int]], list_ids: Callable[[Chunk], Sequence[str]]
+    answers: Mapping[str, Answer],
+    judged: Mapping[str, Mapping[str, int]],
+    list_ids: Callable[[Chunk], Sequence[str]],
+    doubted: Set[str],
 ) -> Mapping[str, int]:
-    """Count the refusals by what they lacked: relevant evidence, words of the question in the best passage, or else."""
-    return Counter(_name_stage(one, judged.get(id, {}), list_ids) for id, one in answers.items() if not one.claims)
+    """Count the refusals by what they lacked; `doubted` has the ids of those whose quotes were hardly right."""
 
+    def name_stage(id: str) -> str:
+        found = {judged_id for evidence in answers[id].evidence for judged_id in list_ids(evidence.hit.chunk)}
+        if found.isdisjoint(judged.get(id, {})):
+            return NO_EVIDENCE
+        return LOW_CONFIDENCE if id in doubted else NO_SENTENCE
 
-def _name_stage(answer: Answer, relevant: Mapping[str, int], list_ids: Callable[[Chunk], Sequence[str]]) -> str:
-    found = {judged_id for evidence in answer.evidence for judged_id in list_ids(evidence.hit.chunk)}
-    if found.isdisjoint(relevant):
-        return "no relevant passage in the evidence"
-    return "words of the question missing" if answer.missing_words else "no sentence chosen"
+    return Counter(name_stage(id) for id, answer in answers.items() if answer.status == "unknown")
 
 
 def _name_first_page(answer: Answer) -> str:
@@ -164,9 +172,9 @@ def _name_first_page(answer: Answer) -> str:
 
 async def _ask_questions(
     questions: Mapping[str, LabelledQuestion], indexed: IndexedCollection
-) -> tuple[dict[str, Answer], float]:
-    """Return the answers of `standard`, and the median processor milliseconds of the first ones, nothing cached."""
-    answers, times = {}, []
+) -> tuple[dict[str, Answer], set[str], float]:
+    """Return the answers of `standard`, the ids of those of low confidence, and the median processor milliseconds of the first ones, nothing cached."""
+    answers, doubted, times = {}, set(), []
     for number, (id, question) in enumerate(questions.items()):
         ranker = CachedReranker(indexed.kit.reranker, indexed.cache, number < TIMED_QUESTIONS)
         rag = RAG(replace(indexed.kit, reranker=ranker), indexed.settings)
@@ -175,8 +183,10 @@ async def _ask_questions(
         reply = await rag.answer(question.text, scope=scope, history=question.history, run=run, preset=preset)
         times.append((time.process_time() - begun) * 1000)
         answers[id] = reply.answer
+        if any(warning.code == "low_confidence" for warning in run.warnings):
+            doubted.add(id)
         indexed.progress("ask", number + 1, len(questions))
-    return answers, median(times[:TIMED_QUESTIONS])
+    return answers, doubted, median(times[:TIMED_QUESTIONS])
 
 
 SETS: Mapping[str, HeldOutSet] = {
@@ -226,16 +236,19 @@ def _format_row(row: record.Result) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("sets", nargs="+", choices=SETS)
+    parser.add_argument("sets", nargs="*", metavar="SET", help=f"measured anew, of {', '.join(SETS)}")
     parser.add_argument("--searches", nargs="+", choices=SEARCHES, default=list(SEARCHES))
     given = parser.parse_args()
+    if unknown := set(given.sets) - set(SETS):
+        parser.error(f"there is no set {', '.join(sorted(unknown))}")
     options = "" if given.searches == list(SEARCHES) else f" --searches {' '.join(given.searches)}"
     for name in given.sets:
         command = f"python -m evals.held_out FOLDER {name}{options}"
         record.record_result(
             record.RESULTS / f"held-out-{name}.json", command, partial(evaluate_set, given.folder, name, given.searches)
         )
-    print(format_table({name: record.read_result(f"held-out-{name}") for name in given.sets}))
+    kept = [name for name in SETS if (record.RESULTS / f"held-out-{name}.json").is_file()]
+    print(format_table({name: record.read_result(f"held-out-{name}") for name in kept}))
 
 
 if __name__ == "__main__":

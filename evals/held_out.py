@@ -34,8 +34,8 @@ from rag_core.evaluation.labelled_collection import (
 from rag_core.evaluation.pipeline_evaluation import TIMED_QUESTIONS, IndexedCollection, parse_preset, run_on_collection
 from rag_core.rag import RAG
 
-CACHE = Path(".cache/held-out.sqlite3")
-SEARCHES = {"hybrid": "standard:semantic=0", "standard": "standard", "advanced": "advanced"}
+CACHES = Path(".cache")  # a file a set: two that are measured at once would lock one
+SEARCHES = {"hybrid": "standard:semantic=0,captions=0,answers=0", "standard": "standard", "advanced": "advanced"}
 NO_EVIDENCE, LOW_CONFIDENCE, NO_SENTENCE = (  # of a refusal: what it lacked, by the first stage that lacked it
     "no relevant passage in the evidence",
     "low confidence",
@@ -62,16 +62,16 @@ class HeldOutSet:
     measure: str
     goals: Mapping[tuple[str, str], float]  # by search and way of asking
     ways: tuple[str, ...] = ("",)
-    judge: "Callable[[IndexedCollection, Path], Awaitable[list[record.Result]]] | None" = None
+    judge: "Callable[[IndexedCollection, Path, int | None], Awaitable[list[record.Result]]] | None" = None
     folder: str = ""
 
 
 async def measure_set(
-    indexed: IndexedCollection, held_out: HeldOutSet, folder: Path, searches: Sequence[str]
+    indexed: IndexedCollection, held_out: HeldOutSet, folder: Path, searches: Sequence[str], most: int | None
 ) -> record.Result:
     """Return the rows of the searches by each way of asking, and of the answers."""
     rows = [row for way in held_out.ways for row in await _measure_searches(indexed, held_out, way, searches)]
-    answers = await held_out.judge(indexed, folder) if held_out.judge else []
+    answers = await held_out.judge(indexed, folder, most) if held_out.judge else []
     return {"documents": len(indexed.collection.uploads), "chunks": indexed.chunk_count, "rows": [*rows, *answers]}
 
 
@@ -115,14 +115,14 @@ def build_row(name: str, measure: str, values: Sequence[float], cpu_ms: float) -
     return {"way": name, "measure": measure, "n": len(values), "value": mean, "interval": [low, high], "cpu_ms": cpu_ms}
 
 
-async def judge_refusals(indexed: IndexedCollection, folder: Path) -> list[record.Result]:
+async def judge_refusals(indexed: IndexedCollection, folder: Path, most: int | None) -> list[record.Result]:
     """Return the shares refused of the unanswerable conversations, and of as many answerable ones."""
     records = list(beir.read_jsonl_records(folder / beir.QUERIES_FILE))
     kinds = {
         kind: [one for one in records if one["metadata"]["answerability"] == kind]
         for kind in ("unanswerable", "answerable")
     }
-    count = len(kinds["unanswerable"])
+    count = min(len(kinds["unanswerable"]), most or sys.maxsize)
     judged = beir.load_beir_queries(folder)[1]
     ids = [str(one["_id"]) for one in beir.read_jsonl_records(beir.find_corpus_file(folder))]
     rows: list[record.Result] = []
@@ -136,7 +136,7 @@ async def judge_refusals(indexed: IndexedCollection, folder: Path) -> list[recor
     return rows
 
 
-async def judge_pages(indexed: IndexedCollection, folder: Path) -> list[record.Result]:
+async def judge_pages(indexed: IndexedCollection, folder: Path, _: int | None) -> list[record.Result]:
     """Return the share of questions answered, and of the answers the share whose first citation is of a right page."""
     judged = beir.load_beir_queries(folder)[1]
     answers, doubted, cpu_ms = await _ask_questions(indexed.collection.questions, indexed)
@@ -203,12 +203,18 @@ def print_progress(name: str, done: int, total: int) -> None:
     print(f"\r{name} {done} of {total}  ", end="", file=sys.stderr, flush=True)
 
 
-def evaluate_set(data: Path, name: str, searches: Sequence[str]) -> record.Result:
-    """Index a set and return its rows. What the models say of its texts is cached in CACHE."""
+def evaluate_set(data: Path, name: str, searches: Sequence[str], most: int | None) -> record.Result:
+    """Index a set and return its rows. What the models say of its texts is cached in CACHES."""
     folder = data / (SETS[name].folder or name)
-    measure = partial(measure_set, held_out=SETS[name], folder=folder, searches=searches)
+    measure = partial(measure_set, held_out=SETS[name], folder=folder, searches=searches, most=most)
     collection = load_labelled_collection(folder)
-    return run_on_collection(collection, measure, settings=DEFAULT_SETTINGS, cache_file=CACHE, progress=print_progress)
+    return run_on_collection(
+        collection,
+        measure,
+        settings=DEFAULT_SETTINGS,
+        cache_file=CACHES / f"held-out-{name}.sqlite3",
+        progress=print_progress,
+    )
 
 
 def format_table(results: Mapping[str, record.Result]) -> str:
@@ -238,14 +244,18 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("sets", nargs="*", metavar="SET", help=f"measured anew, of {', '.join(SETS)}")
     parser.add_argument("--searches", nargs="+", choices=SEARCHES, default=list(SEARCHES))
+    parser.add_argument("--most", type=int, help="questions of either kind of which refusals are counted")
     given = parser.parse_args()
     if unknown := set(given.sets) - set(SETS):
         parser.error(f"there is no set {', '.join(sorted(unknown))}")
     options = "" if given.searches == list(SEARCHES) else f" --searches {' '.join(given.searches)}"
+    options += f" --most {given.most}" if given.most else ""
     for name in given.sets:
         command = f"python -m evals.held_out FOLDER {name}{options}"
         record.record_result(
-            record.RESULTS / f"held-out-{name}.json", command, partial(evaluate_set, given.folder, name, given.searches)
+            record.RESULTS / f"held-out-{name}.json",
+            command,
+            partial(evaluate_set, given.folder, name, given.searches, given.most),
         )
     kept = [name for name in SETS if (record.RESULTS / f"held-out-{name}.json").is_file()]
     print(format_table({name: record.read_result(f"held-out-{name}") for name in kept}))

@@ -1,8 +1,8 @@
 """`python -m evals.held_out FOLDER [SET...]`: published sets on which nothing was tuned, beside the goals for them.
 
-FOLDER has a folder for each set, as `evals.published_sets` writes it. The rows of each SET are measured and
-written to held-out-SET.json of evals/results, and the table of all such files is printed. Of a goal for refusals, an equal number
-of answerable questions is asked as there are unanswerable ones, by the SHA-256 of their ids. There is no chat model.
+FOLDER has a folder for each set, as `evals.published_sets` writes it. The rows of each SET are measured and written to
+held-out-SET.json of evals/results; then the table of all such files is printed. There is no chat model. Refusals are
+counted of the unanswerable questions and of as many answerable ones, by the SHA-256 of their ids.
 """
 
 import argparse
@@ -173,7 +173,10 @@ def _name_first_page(answer: Answer) -> str:
 async def _ask_questions(
     questions: Mapping[str, LabelledQuestion], indexed: IndexedCollection
 ) -> tuple[dict[str, Answer], set[str], float]:
-    """Return the answers of `standard`, the ids of those of low confidence, and the median processor milliseconds of the first ones, nothing cached."""
+    """Return the answers of `standard`, the ids of those of low confidence, and the median processor milliseconds.
+
+    The times are of the first questions, for which no pair's score is cached.
+    """
     answers, doubted, times = {}, set(), []
     for number, (id, question) in enumerate(questions.items()):
         ranker = CachedReranker(indexed.kit.reranker, indexed.cache, number < TIMED_QUESTIONS)

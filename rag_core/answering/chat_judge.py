@@ -68,7 +68,10 @@ class ChatJudge:
             batch.question,
             {id: claim.text for id, claim in batch.claims.items()},
             {id: text for text, id in batch.passage_ids.items()},
-            {id: [batch.passage_ids[text] for text in dict.fromkeys(claim.passages)] for id, claim in batch.claims.items()},
+            {
+                id: [batch.passage_ids[text] for text in dict.fromkeys(claim.passages)]
+                for id, claim in batch.claims.items()
+            },
         )
         reply = await complete_object(prompt, self._llm, sources=list(batch.passage_ids), max_chars=MAX_WORDS_CHARS)
         replied = index_by_id(get_completion_list(reply.fields, "judgements"), "claim", batch.claims)

@@ -45,8 +45,8 @@ GROUP = 3  # the one that filtered questions ask within
 PATIENCE_S = 60  # a contestant is asked no more once its answers took this long: their number is in the table
 OPENINGS, SLOW_S = 3, 10  # times each is opened; once if that is slow
 REPLACED = 15  # times
-PEERS = ("lancedb", "chroma", "haystack")
-NAMES = {"lancedb": "LanceDB", "chroma": "Chroma, vectors only", "haystack": "Haystack, in memory"}
+PEERS = ("lancedb", "zvec", "chroma", "haystack")
+NAMES = {"lancedb": "LanceDB", "zvec": "Zvec", "chroma": "Chroma, vectors only", "haystack": "Haystack, in memory"}
 
 
 @dataclass(frozen=True)

@@ -66,16 +66,24 @@ check: install ## Ruff, mypy --strict, the import table and the tests: what CI r
 serve: install-demo ## Run the local emulator until Ctrl-C (PORT=7071)
 	@.venv/bin/rag serve --port $(PORT)
 
-bench: install ## Measure cold start, requests and the store beside LanceDB, Chroma and Haystack (many minutes)
+# what is asked and indexed: a labelled collection with PDFs, else the gate's questions and the PDFs of examples
+COLLECTION = $(if $(DATA),$(DATA)/pdf/contoso,rag_core/evaluation/gate_sets/contoso)
+PDFS = $(if $(DATA),$(DATA)/pdf/contoso,examples)
+
+bench: install ## Measure starts, requests, pipelines, indexing, every goal, and the store beside its peers (DATA=folder)
 	.venv/bin/python -m evals.bench_cold_start
 	.venv/bin/python -m evals.bench_http
-	.venv/bin/python -m evals.bench_store
+	.venv/bin/python -m evals.bench_questions $(COLLECTION)
+	.venv/bin/python -m evals.bench_indexing $(PDFS)
+	.venv/bin/python -m evals.bench_goals $(COLLECTION)
+	.venv/bin/python -m evals.bench_store --pdfs $(PDFS) --alone 1000000
 
 results: install ## Measure everything anew into evals/results and draw it (an hour; DATA=folder, see evals/quality.py)
 	@test -d "$(DATA)" || { echo "make results DATA=folder: the labelled sets, as evals/quality.py names them" >&2; exit 1; }
 	.venv/bin/python -m evals.bench_cold_start --json evals/results/cold-start.json
 	.venv/bin/python -m evals.bench_http --json evals/results/http.json
-	.venv/bin/python -m evals.bench_store --json evals/results/store.json
+	.venv/bin/python -m evals.bench_goals "$(DATA)/pdf/contoso" --json evals/results/goals.json
+	.venv/bin/python -m evals.bench_store --pdfs "$(DATA)/pdf/contoso" --json evals/results/store.json
 	.venv/bin/python -m evals.quality "$(DATA)"
 	.venv/bin/python -m evals.cost "$(DATA)/pdf/contoso" --json evals/results/cost.json
 	@$(MAKE) --no-print-directory pictures

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from rag_core.evaluation import markdown_tables
 
 ROOT = Path(__file__).parents[1]
 GOAL = 1.5
+FIRST_ANSWER = "first answer, hybrid"
 IMPORTED = "import time; began = time.process_time(); import {}; print(time.process_time() - began)"
 BARE = """
 import azure.functions as func
@@ -69,19 +70,14 @@ def build_request_code(app: str, name: str, **body: Any) -> str:
     return app + ANSWERED.format(name=name, body=json.dumps(body).encode())
 
 
-def measure_medians(tasks: Mapping[str, Callable[[], ProcessCost]], runs: int) -> dict[str, ProcessCost]:
+def measure_turns(tasks: Mapping[str, Callable[[], ProcessCost]], runs: int) -> dict[str, list[ProcessCost]]:
     """Run the tasks in turns, so that a busy machine slows all alike; the first, to fill the caches, is not counted."""
     turns = [[task() for task in tasks.values()] for _ in range(runs + 1)]
-    columns = zip(*turns[1:], strict=True)
-    return {name: _compute_median_cost(column) for name, column in zip(tasks, columns, strict=True)}
+    return dict(zip(tasks, map(list, zip(*turns[1:], strict=True)), strict=True))
 
 
-def _compute_median_cost(costs: Sequence[ProcessCost]) -> ProcessCost:
-    return ProcessCost(statistics.median(c.cpu_s for c in costs), statistics.median(c.wall_s for c in costs))
-
-
-def bench_startup(runs: int, folder: str) -> record.Result:
-    """Return the medians by what was started, and print them as a table."""
+def measure_startup(runs: int, folder: str) -> dict[str, list[ProcessCost]]:
+    """Return the costs of so many processes, by what was started, over one document that is indexed before."""
     measure_process(build_request_code(OURS, "index_document", content=TEXT, document_id="notes"), folder)
     ask = partial(build_request_code, OURS, "consult_rag", query="What does P0700 mean?", preset="pages", top_k=3)
     codes = {
@@ -89,12 +85,21 @@ def bench_startup(runs: int, folder: str) -> record.Result:
         "import function_app": IMPORTED.format("function_app"),
         "first answer, an empty function": build_request_code(BARE, "empty"),
         "first answer, keyword": ask(search_type="keyword"),
-        "first answer, hybrid": ask(search_type="hybrid"),
+        FIRST_ANSWER: ask(search_type="hybrid"),
     }
-    taken = measure_medians({name: partial(measure_process, code, folder) for name, code in codes.items()}, runs)
-    found = {name: {"ms CPU": 1000 * one.cpu_s, "ms": 1000 * one.wall_s} for name, one in taken.items()}
+    return measure_turns({name: partial(measure_process, code, folder) for name, code in codes.items()}, runs)
+
+
+def bench_startup(runs: int, folder: str) -> record.Result:
+    """Return the medians by what was started, and print them as a table."""
+    found = {name: _compute_medians(costs) for name, costs in measure_startup(runs, folder).items()}
     print(f"{format_startup_table(found)}\n\nGoal of the import: at most {GOAL}. Load {record.read_load()}")
     return found
+
+
+def _compute_medians(costs: Sequence[ProcessCost]) -> dict[str, float]:
+    cpu_s, wall_s = (statistics.median(seconds) for seconds in zip(*map(astuple, costs), strict=True))
+    return {"ms CPU": 1000 * cpu_s, "ms": 1000 * wall_s}
 
 
 def format_startup_table(found: Mapping[str, Mapping[str, float]]) -> str:

@@ -26,7 +26,7 @@ import azure.functions as func
 
 import function_app
 from evals import record
-from evals.bench_store import SEED, load_code_definitions
+from evals.benchmark_data import SEED, load_code_definitions
 from local_emulator.host import run_host
 from rag_core.composition import assembly
 from rag_core.core.settings import Settings
@@ -45,13 +45,13 @@ KINDS: Mapping[str, Mapping[str, Any] | None] = {
 
 @dataclass
 class RequestTimes:
-    """Seconds of each request, and of all of them with several clients at a time."""
+    """Seconds of each request, and of each round with several clients at a time."""
 
     seconds: list[float] = field(default_factory=list)
-    seconds_in_all: float = 0.0
+    round_seconds: list[float] = field(default_factory=list)
 
     def compute_rate(self) -> float:
-        return len(self.seconds) / self.seconds_in_all
+        return len(self.seconds) / sum(self.round_seconds)
 
     def compute_percentile_ms(self, percent: int) -> float:
         return statistics.quantiles(self.seconds, n=100)[percent - 1] * 1000
@@ -119,7 +119,7 @@ def measure_requests(address: str, query_texts: Sequence[str], rounds: int, clie
                 times[kind].seconds += pool.map(
                     partial(post_question, address, numbers), query_texts[first : first + each]
                 )
-                times[kind].seconds_in_all += time.perf_counter() - began
+                times[kind].round_seconds.append(time.perf_counter() - began)
     return times
 
 
@@ -143,8 +143,8 @@ def _format_request_cells(of_kind: Mapping[str, float], base: Mapping[str, float
     ]
 
 
-def bench_requests(rounds: int, requests: int, clients: int) -> record.Result:
-    """Return what was measured, by kind, and print it as a table."""
+def serve_and_measure(rounds: int, requests: int, clients: int) -> dict[str, RequestTimes]:
+    """Return the times by kind of request to a server that is started for them."""
     draw = random.Random(SEED)
     definitions = load_code_definitions()
     query_texts = [" ".join(draw.choice(definitions).split()[:WORDS]) for _ in range(rounds * requests)]
@@ -157,7 +157,12 @@ def bench_requests(rounds: int, requests: int, clients: int) -> record.Result:
             times = measure_requests(address, query_texts, rounds, clients)
             assert server.stdin
             server.stdin.close()
-    found = {kind: one.summarize_times() for kind, one in times.items()}
+    return times
+
+
+def bench_requests(rounds: int, requests: int, clients: int) -> record.Result:
+    """Return what was measured, by kind, and print it as a table."""
+    found = {kind: one.summarize_times() for kind, one in serve_and_measure(rounds, requests, clients).items()}
     head = f"{rounds * requests} questions, {clients} at a time, load {record.read_load()}"
     print(f"{head}\n\n{format_request_table(found)}")
     return found

@@ -27,6 +27,7 @@ from rag_core.evaluation.labelled_collection import HALVES, LabelledCollection, 
 from rag_core.ingestion.enrichment import select_key_sentences
 from rag_core.pipelines import answer_with_pipeline, search_with_pipeline
 from rag_core.providers.local_techniques import LocalTechniques
+from rag_core.retrieval.extractive_answers import get_least_answerability
 from rag_core.retrieval.shared_scores import SharingReranker
 
 REQUESTS: dict[str, tuple[Callable[..., Awaitable[object]], str]] = {
@@ -66,7 +67,8 @@ async def index_for_counting(collection: LabelledCollection, cache: EvaluationCa
     counting = CountingReranker(kit.reranker.reranker)
     shared = SharingReranker(counting)
     embedder = kit.index.embedder  # without the cache of documents' vectors
-    llm = LocalTechniques(shared, select_key_sentences)
+    least = get_least_answerability(kit.entailment_scorer)  # as `build_llm` has it
+    llm = LocalTechniques(shared, select_key_sentences, least_answerability=least)
     return replace(kit, index=replace(index, embedder=embedder), reranker=shared, llm=llm), counting
 
 
@@ -112,6 +114,12 @@ def format_costs(costs: dict[str, list[RequestCost]]) -> str:
     return markdown_tables.format_table(["request", "ms CPU", "range", "pairs", "pairs scored twice"], rows)
 
 
+def choose_questions(collection: LabelledCollection, count: int) -> list[str]:
+    """Return about so many questions, evenly spread over the collection's."""
+    texts = [question.text for question in collection.questions.values()]
+    return texts[:: max(1, len(texts) // count)][:count]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
@@ -119,8 +127,7 @@ def main() -> None:
     parser.add_argument("--half", choices=HALVES, default="second")
     given = parser.parse_args()
     collection = load_labelled_collection(given.folder, half=given.half)
-    texts = [question.text for question in collection.questions.values()]
-    chosen = texts[:: max(1, len(texts) // given.questions)][: given.questions]
+    chosen = choose_questions(collection, given.questions)
     cache = EvaluationCache(CACHE)
     try:
         print(format_costs(asyncio.run(measure_requests(collection, chosen, cache))))

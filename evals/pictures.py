@@ -22,6 +22,7 @@ PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
 OURS, LOSS, GREY, PALE = "#0072B2", "#D55E00", "#6E6E6E", "#EEEEEE"  # blue and vermilion: Okabe and Ito, 2008
 PEERS = {  # by the name in the tables of bench_store
     "LanceDB": ("LanceDB", LOSS, "s"),
+    "Zvec": ("Zvec", "#B8860B", "v"),
     "Chroma, vectors only": ("Chroma, vectors only", "#00805C", "D"),
     "Haystack, in memory": ("Haystack", "#AA4499", "^"),
 }
@@ -131,11 +132,10 @@ def choose_colour(gap: Mapping[str, float]) -> str:
 
 def draw_stores(result: Mapping[str, Any]) -> Figure:
     """Times and sizes of other stores as multiples of ours; left of the line another is ahead."""
-    figure, panels = _build_panels(
-        result, len(result["found"]), MEASURED.values(), row=0.56, left=0.19, right=0.92, between=0.28
-    )
-    for axes, (size, of) in zip(panels, result["found"].items(), strict=True):
-        _prepare_axes(axes, f"{int(size):,} chunks")
+    drawn = {case: of for case, of in result["found"].items() if case.endswith(" chunks") and len(of) > 1}
+    figure, panels = _build_panels(result, len(drawn), MEASURED.values(), row=0.56, left=0.19, right=0.92, between=0.28)
+    for axes, (case, of) in zip(panels, drawn.items(), strict=True):
+        _prepare_axes(axes, case)
         for place, heading in enumerate(MEASURED):
             _draw_peers(axes, place, heading, {name: numbers[heading] for name, numbers in of.items()})
     return figure
@@ -145,10 +145,12 @@ def _draw_peers(axes: Axes, place: int, heading: str, of: Mapping[str, float]) -
     """Draw the peers below each other, told by name in the first row; ours in its unit at the right."""
     ours = of["embedded"]
     axes.text(1.02, place, _format_amount(ours, heading), color=OURS, va="center", transform=axes.get_yaxis_transform())
-    for turn, (peer, (name, colour, shape)) in enumerate(PEERS.items(), start=-1):
-        times = of[peer] / ours
+    peers = [peer for peer in PEERS if peer in of]
+    for turn, peer in enumerate(peers):
+        (name, colour, shape), times = PEERS[peer], of[peer] / ours
         label = f"{times:.{1 if times < 10 else 0}f}" + ("" if place else f" {name}")
-        _draw_labelled_point(axes, times, place + 0.27 * turn, shape, colour, label, left=times < 1)
+        below = 0.81 / len(peers) * (turn - (len(peers) - 1) / 2)
+        _draw_labelled_point(axes, times, place + below, shape, colour, label, left=times < 1)
 
 
 def _prepare_axes(axes: Axes, title: str) -> None:

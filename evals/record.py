@@ -38,7 +38,11 @@ def _round_numbers(found: Result) -> Result:
 
 
 def describe_machine() -> str:
-    return f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores"
+    """Return the model of the processor where Linux tells it, and the number of its threads."""
+    told = Path("/proc/cpuinfo")
+    lines = told.read_text("utf-8").splitlines() if told.is_file() else []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return f"{models[0] if models else platform.machine()}, {os.cpu_count()} threads"
 
 
 def read_load() -> float:

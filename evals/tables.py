@@ -45,7 +45,7 @@ def _format_stage_cell(row: record.Result) -> str:
 
 
 def format_store_tables(found: record.Result) -> str:
-    return "\n\n".join(bench_store.format_store_table(int(size), of) for size, of in found.items())
+    return "\n\n".join(bench_store.format_store_table(case, of) for case, of in found.items())
 
 
 # by the name of the result: the page, and the function that makes the table

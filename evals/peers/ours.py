@@ -1,12 +1,14 @@
 """Any store behind our port: python -m evals.peers.ours FOLDER, or the address of an empty PostgreSQL database."""
 
 import asyncio
+import json
 import sys
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
 from evals.peers.speech import TOP, Floats, Row, serve_engine
+from rag_core.core.json_codec import span_from_json_array
 from rag_core.core.model import Chunk, Document, Filter, Scope
 from rag_core.core.ports import ChunkStore, Probe
 
@@ -33,12 +35,15 @@ class Ours:
     def replace(self, rows: Sequence[Row]) -> None:
         title = rows[0].document
         document = Document(title, SCOPE.workflow_id, "", title, title, "bench")
-        chunks = [
-            Chunk(row.id, title, int(row.id), row.text, "", title, row.id, metadata={"group": row.group})
-            for row in rows
-        ]
+        chunks = [_build_chunk(row) for row in rows]
         vectors = [row.vector.tolist() for row in rows]
         self._runner.run(self._store.replace_document(document, chunks, vectors, SCOPE, space="bench"))
+
+
+def _build_chunk(row: Row) -> Chunk:
+    spans = tuple(map(span_from_json_array, json.loads(row.spans)))
+    title = row.document
+    return Chunk(row.id, title, int(row.id), row.text, "", title, row.id, spans=spans, metadata={"group": row.group})
 
 
 def open_store(where: str) -> ChunkStore:

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32]
 TOP = 20
 GROUPS = 50  # a filter on one of them admits 2 %
-PER_DOCUMENT = 500
 NEVER_S = 5
 SMALL = 5  # chunks of the last document, which is replaced again and again
+LAST = "the small one"
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ class Row:
     group: int
     text: str
     vector: Floats
+    spans: str = "[]"  # JSON
 
 
 class Engine(Protocol):
@@ -52,22 +53,29 @@ class Engine(Protocol):
         """Put the rows of one document in the place of those with the same ids."""
 
 
-def save_corpus(folder: Path, texts: Sequence[str], vectors: Floats) -> None:
+def save_corpus(
+    folder: Path, texts: Sequence[str], vectors: Floats, documents: Sequence[str], spans: Sequence[str]
+) -> None:
     """Put the corpus where every contestant reads it."""
-    (folder / "texts.json").write_text(json.dumps(list(texts)), encoding="utf-8")
+    told = {"texts": list(texts), "documents": list(documents), "spans": list(spans)}
+    (folder / "texts.json").write_text(json.dumps(told), encoding="utf-8")
     np.save(folder / "vectors.npy", vectors)
 
 
 def load_rows(folder: Path) -> list[Row]:
-    texts, vectors = json.loads((folder / "texts.json").read_text(encoding="utf-8")), np.load(folder / "vectors.npy")
+    told, vectors = json.loads((folder / "texts.json").read_text(encoding="utf-8")), np.load(folder / "vectors.npy")
+    spans = told["spans"] or ["[]"] * len(vectors)
+    columns = zip(told["documents"], told["texts"], vectors, spans, strict=True)
     return [
-        Row(str(i), name_document(i, len(texts)), i % GROUPS, text, vector)
-        for i, (text, vector) in enumerate(zip(texts, vectors, strict=True))
+        Row(str(i), document, i % GROUPS, text, vector, places)
+        for i, (document, text, vector, places) in enumerate(columns)
     ]
 
 
-def name_document(i: int, count: int) -> str:
-    return "the small one" if i >= count - SMALL else f"document {i // PER_DOCUMENT}"
+def name_documents(count: int, per_document: int, names: Sequence[str] = ()) -> list[str]:
+    """Return the document of each chunk: numbered, or the names given; the last SMALL chunks are one that changes."""
+    named = names or [f"document {i // per_document}" for i in range(count)]
+    return [*named[: count - SMALL], *[LAST] * min(SMALL, count)]
 
 
 def serve_engine(engine: Engine) -> None:
@@ -89,12 +97,12 @@ def _carry_out(engine: Engine, do: str, **given: Any) -> dict[str, Any]:
 
 
 def _time_build(engine: Engine, data: str, words: str, vector: Sequence[float]) -> dict[str, Any]:
-    """Return the seconds until the first question was answered."""
+    """Return the seconds until the first question was answered, and the number of chunks."""
     given = load_rows(Path(data))
     began = time.perf_counter()
     engine.build(given)
     engine.ask(words, _convert_vector(vector), None)
-    return {"s": time.perf_counter() - began}
+    return {"s": time.perf_counter() - began, "chunks": len(given)}
 
 
 def _open_engine(engine: Engine, words: str, vector: Sequence[float]) -> dict[str, Any]:
@@ -104,24 +112,18 @@ def _open_engine(engine: Engine, words: str, vector: Sequence[float]) -> dict[st
 
 def _time_question(engine: Engine, words: str, vector: Sequence[float], group: int | None) -> dict[str, Any]:
     probe = _convert_vector(vector)
-    began = time.perf_counter()
+    began, used = time.perf_counter(), time.process_time()
     found = engine.ask(words, probe, group)
-    return {"ms": (time.perf_counter() - began) * 1000, "ids": [id for id, _ in found]}
+    spent, cpu = time.perf_counter() - began, time.process_time() - used
+    return {"ms": spent * 1000, "cpu_ms": cpu * 1000, "ids": [id for id, _ in found]}
 
 
 def _time_replacement(
     engine: Engine, ids: Sequence[str], word: str, vectors: Sequence[Sequence[float]]
 ) -> dict[str, Any]:
     """Return the milliseconds until a question for the new word is answered with it; infinite when it never is."""
-    count = int(ids[-1]) + 1
     new = [
-        Row(
-            id,
-            name_document(int(id), count),
-            int(id) % GROUPS,
-            f"{word} as part {place} has it",
-            _convert_vector(vector),
-        )
+        Row(id, LAST, int(id) % GROUPS, f"{word} as part {place} has it", _convert_vector(vector))
         for place, (id, vector) in enumerate(zip(ids, vectors, strict=True))
     ]
     began = time.perf_counter()

@@ -13,7 +13,6 @@ from evals import bench_cold_start, bench_http, bench_indexing, bench_questions,
 from evals.bench_store import (
     PEERS,
     REPLACED,
-    BenchmarkData,
     Contestant,
     ContestantProcess,
     build_contestants,
@@ -21,8 +20,9 @@ from evals.bench_store import (
     list_figures,
     measure_contestants,
 )
+from evals.benchmark_data import PER_DOCUMENT, BenchmarkData
 from evals.peers import environments
-from evals.peers.speech import GROUPS, SMALL, TOP, load_rows, name_document, save_corpus
+from evals.peers.speech import GROUPS, LAST, SMALL, TOP, load_rows, name_documents, save_corpus
 from rag_core.evaluation.evaluation_cache import EvaluationCache
 from rag_core.evaluation.labelled_collection import load_labelled_collection
 from rag_core.ingestion.upload import Upload
@@ -37,7 +37,8 @@ def data() -> BenchmarkData:
     vectors = draw.normal(size=(SIZE + 3, 384)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     texts = [f"part{i} of the gear box number {i % 7}" for i in range(SIZE)]
-    return BenchmarkData(texts, vectors[:SIZE], ["part3 gear", "part53 number", "box part8"], vectors[SIZE:])
+    asked = ["part3 gear", "part53 number", "box part8"]
+    return BenchmarkData(texts, vectors[:SIZE], asked, vectors[SIZE:], name_documents(SIZE, PER_DOCUMENT))
 
 
 @pytest.fixture(autouse=True)
@@ -76,7 +77,7 @@ def test_a_peer_whose_environment_is_there_does_the_same(data: BenchmarkData, tm
 
 def test_questions_are_answered_within_the_group_that_they_name(data: BenchmarkData, tmp_path: Path) -> None:
     (ours,) = build_contestants([], None, tmp_path)
-    save_corpus(tmp_path, data.texts, data.vectors)
+    save_corpus(tmp_path, data.texts, data.vectors, data.documents, data.spans)
     with ContestantProcess(ours.command) as child:
         child.send_task("build", data=str(tmp_path), **data.build_question(0))
         asked: dict[str, Any] = data.build_question(0)
@@ -101,18 +102,18 @@ def test_one_that_is_slow_is_opened_once_and_asked_no_more_when_patience_ends(da
 
 
 def test_the_last_document_is_small_and_each_group_is_two_in_a_hundred(data: BenchmarkData, tmp_path: Path) -> None:
-    save_corpus(tmp_path, data.texts, data.vectors)
+    save_corpus(tmp_path, data.texts, data.vectors, data.documents, data.spans)
     given = load_rows(tmp_path)
-    assert [row.document for row in given].count(name_document(SIZE - 1, SIZE)) == SMALL
+    assert [row.document for row in given].count(LAST) == SMALL
     assert 1 / GROUPS == 0.02
     assert (given[7].text, given[7].group) == (data.texts[7], 7)
     assert np.array_equal(given[7].vector, data.vectors[7])
 
 
 def test_a_table_compares_times_and_sizes_with_the_first() -> None:
-    first = Contestant("first", [], None, 2.0, 10.0, 100.0, [1.0], [2.0, 2.0], [1.0], [1.0], [1.0], [4.0, 4.0])
+    first = Contestant("first", [], None, 2.0, 10.0, 100.0, [1.0], [2.0, 2.0], [1.0], [1.0], [1.0], [4.0, 4.0], [1.0])
     other = replace(first, name="other", build_s=1.0, memory_mb=250.0, hybrid_ms=[3.0, 3.0])
-    printed = format_store_table(1000, {one.name: list_figures(1000, one) for one in (first, other)})
+    printed = format_store_table("1,000 chunks", {one.name: list_figures(one) for one in (first, other)})
     assert printed.startswith("| 1,000 chunks | first | other |")
     assert "| hybrid p50 ms | 2.00 | 3.00 (1.5x) |" in printed
     assert "| searchable after s | 2.0 | 1.0 (0.5x) |" in printed

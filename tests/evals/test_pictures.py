@@ -15,7 +15,7 @@ def test_every_committed_picture_is_what_the_committed_results_give() -> None:
 
 def test_a_picture_is_drawn_anew_when_a_number_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told = record.read_result("store")
-    told["found"]["10000"]["LanceDB"]["open s"] *= 2
+    told["found"]["10,000 chunks"]["LanceDB"]["open s"] *= 2
     (tmp_path / "store.json").write_text(json.dumps(told))
     monkeypatch.setattr(pictures, "DRAWINGS", {"store": ("store", pictures.draw_stores)})
     ((_, before),) = pictures.draw_pictures()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from evals import bench_cold_start, bench_http, bench_store, cost, record
-from evals.bench_store import Contestant, list_measures
+from evals.bench_store import STORE_MEASURES, Contestant
 from rag_core.evaluation.model_usage import PRICED_MODELS, ModelUsage
 
 
@@ -37,15 +37,15 @@ def test_every_kept_result_says_where_it_is_from(file: Path) -> None:
 
 
 def test_everything_in_the_tables_of_a_store_is_kept() -> None:
-    one = Contestant("one", [], None, 2.0, 10.0, 100.0, [1.0], [2.0], [3.0], [4.0], [1.0], [5.0])
-    kept = bench_store.list_figures(1000, one)
-    assert list(kept) == [name for name, _, _ in list_measures(1000)]
+    one = Contestant("one", [], None, 2.0, 10.0, 100.0, [1.0], [2.0], [3.0], [4.0], [1.0], [5.0], [6.0], 1000)
+    kept = bench_store.list_figures(one)
+    assert list(kept) == [name for name, _, _ in STORE_MEASURES]
     assert (kept["hybrid p50 ms"], kept["2 % filter p50 ms"], kept["chunks/s"]) == (2.0, 3.0, 500.0)
 
 
 def test_a_question_over_http_is_kept_in_milliseconds() -> None:
-    assert bench_http.RequestTimes([0.001, 0.002, 0.003], 0.5).summarize_times()["p50 ms"] == pytest.approx(2)
-    assert bench_http.RequestTimes([0.001, 0.002, 0.003], 0.5).summarize_times()["requests/s"] == 6
+    assert bench_http.RequestTimes([0.001, 0.002, 0.003], [0.2, 0.3]).summarize_times()["p50 ms"] == pytest.approx(2)
+    assert bench_http.RequestTimes([0.001, 0.002, 0.003], [0.2, 0.3]).summarize_times()["requests/s"] == 6
 
 
 def test_a_cold_start_keeps_what_it_prints(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

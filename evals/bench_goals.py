@@ -151,9 +151,11 @@ def _compute_page_s(costs: Sequence[bench_indexing.DocumentCost]) -> float:
     return bench_indexing.compute_ms_a_page(costs, bench_indexing.WHOLE) / 1000
 
 
-def list_parts(folder: Path, count: int, cache: EvaluationCache) -> dict[str, Callable[[], Outcomes]]:
+def list_parts(
+    folder: Path, count: int, cache: EvaluationCache, *, half: str = "second"
+) -> dict[str, Callable[[], Outcomes]]:
     """Return the measuring function of each part, in the order in which they run."""
-    collection = load_labelled_collection(folder, half="second")
+    collection = load_labelled_collection(folder, half=half)
     questions = bench_questions.choose_questions(collection, count)
     return {
         "questions": partial(measure_questions, collection, questions, cache),

@@ -1,6 +1,8 @@
 """The benchmarks measure what they say, on next to nothing."""
 
+import json
 import math
+import statistics
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evals import bench_cold_start, bench_http, bench_indexing, bench_questions, bench_store
+from evals import (
+    bench_cold_start,
+    bench_goals,
+    bench_http,
+    bench_indexing,
+    bench_questions,
+    bench_store,
+    benchmark_data,
+)
 from evals.bench_store import (
     PEERS,
     REPLACED,
@@ -44,6 +54,16 @@ def data() -> BenchmarkData:
 @pytest.fixture(autouse=True)
 def few_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench_store, "OPENINGS", 1)
+
+
+def write_collection(folder: Path) -> Path:
+    """Write three short documents and a question that one of them answers."""
+    (folder / "corpus.jsonl").write_text(
+        "".join(f'{{"_id": "d{n}", "title": "Gearbox {n}", "text": "It overheats at {n} degrees."}}\n' for n in "123")
+    )
+    (folder / "queries.jsonl").write_text('{"_id": "q", "text": "When does gearbox 2 overheat?"}\n')
+    (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq\td2\t1\n")
+    return folder
 
 
 def measure_one(data: BenchmarkData, one: Contestant, folder: Path) -> Contestant:
@@ -108,6 +128,68 @@ def test_the_last_document_is_small_and_each_group_is_two_in_a_hundred(data: Ben
     assert 1 / GROUPS == 0.02
     assert (given[7].text, given[7].group) == (data.texts[7], 7)
     assert np.array_equal(given[7].vector, data.vectors[7])
+
+
+def test_a_case_is_named_for_what_it_holds_and_a_size_alone_has_no_peers() -> None:
+    cases = bench_store.list_cases([100], 50, Path("pdfs"), [1_000_000], 3, ["lancedb"])
+    assert [case.name for case in cases] == [
+        "100 chunks",
+        "50 documents of one chunk",
+        "PDFs with spans",
+        "1,000,000 chunks",
+    ]
+    assert [list(case.peers) for case in cases] == [["lancedb"], ["lancedb"], ["lancedb"], []]
+    assert bench_store.list_cases([], 0, None, [], 3, []) == []
+
+
+def test_each_chunk_of_many_small_documents_is_a_document(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = np.eye(3, 384, dtype=np.float32)
+    monkeypatch.setattr(benchmark_data, "embed_code_texts", lambda: real)
+    made = benchmark_data.make_coded_data(20, 2, per_document=1)
+    assert len(set(made.documents)) == 20 - SMALL + 1
+    assert np.allclose(np.linalg.norm(made.vectors, axis=1), 1)
+    monkeypatch.setattr(benchmark_data, "BLOCK", 7)
+    assert np.array_equal(benchmark_data.make_coded_data(20, 2).vectors, made.vectors)
+
+
+def test_chunks_of_a_real_pdf_keep_their_spans_in_our_store(tmp_path: Path) -> None:
+    lines = ["P0700 is stored by the transmission control module.", "The fluid is checked warm."]
+    (tmp_path / "manual.pdf").write_bytes(pdf_files.pdf(*map(pdf_files.text, lines)))
+    made = benchmark_data.make_pdf_data(tmp_path, 2)
+    (tmp_path / "corpus").mkdir()
+    save_corpus(tmp_path / "corpus", made.texts, made.vectors, made.documents, made.spans)
+    rows = load_rows(tmp_path / "corpus")
+    assert [json.loads(row.spans)[0][:4] for row in rows]
+    (ours,) = build_contestants([], None, tmp_path)
+    measure_one(made, ours, tmp_path)
+    assert ours.chunks == len(made.texts) == len(rows)
+
+
+def test_a_goal_is_held_or_not_and_says_where_chance_may_have_decided() -> None:
+    sure = bench_goals.judge_goal([1.0, 1.1, 1.2], 2.0, compute=statistics.median)
+    assert sure.format_cells() == ["1.10 [1.00, 1.20]", "at most 2.00", "held"]
+    unsure = bench_goals.judge_goal([1.0, 3.0, 3.0], 2.0, compute=statistics.median)
+    assert unsure.format_cells()[2] == "not held, within the interval"
+    rate = bench_goals.judge_goal([0.3, 0.31], 0.35, compute=min, at_least=True)
+    assert rate.format_cells()[1:] == ["at least 0.35", "not held"]
+
+
+def test_every_part_of_the_goals_is_in_the_table(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    for name, few in {"STORE_QUESTIONS": 3, "ROUNDS": 2, "REQUESTS": 3, "CLIENTS": 2, "RUNS": 1}.items():
+        monkeypatch.setattr(bench_goals, name, few)
+    monkeypatch.setattr(bench_goals, "STORE_GOALS_MS", {SIZE: 1000.0})
+    monkeypatch.setattr(bench_http, "DOCUMENTS", 1)
+    folder = write_collection(tmp_path)
+    (folder / "manual.pdf").write_bytes(pdf_files.pdf(pdf_files.text("P0700 is stored by the control module.")))
+    cache = EvaluationCache(tmp_path / "cache")
+    found = bench_goals.bench_goals(bench_goals.list_parts(folder, 1, cache, half=""))
+    cache.close()
+    printed = capsys.readouterr().out
+    assert len(found) == 12
+    assert all(f"| {name} | " in printed for name in (*found, *bench_goals.UNMEASURED))
+    assert "| 60 chunks, hybrid, ms |" in printed
 
 
 def test_a_table_compares_times_and_sizes_with_the_first() -> None:
@@ -177,11 +259,7 @@ def test_a_first_answer_is_measured_from_the_start_of_a_process(tmp_path: Path) 
 
 
 async def test_what_a_question_costs_is_counted_pair_by_pair_for_each_kind_of_request(tmp_path: Path) -> None:
-    (tmp_path / "corpus.jsonl").write_text(
-        "".join(f'{{"_id": "d{n}", "title": "Gearbox {n}", "text": "It overheats at {n} degrees."}}\n' for n in "123")
-    )
-    (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "When does gearbox 2 overheat?"}\n')
-    (tmp_path / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq\td2\t1\n")
+    write_collection(tmp_path)
     cache = EvaluationCache(tmp_path / "cache")
     costs = await bench_questions.measure_requests(
         load_labelled_collection(tmp_path), ["When does gearbox 2 overheat?"], cache

@@ -83,7 +83,7 @@ results: install ## Measure everything anew into evals/results and draw it (an h
 	.venv/bin/python -m evals.bench_cold_start --json evals/results/cold-start.json
 	.venv/bin/python -m evals.bench_http --json evals/results/http.json
 	.venv/bin/python -m evals.bench_goals "$(DATA)/pdf/contoso" --json evals/results/goals.json
-	.venv/bin/python -m evals.bench_store --pdfs "$(DATA)/pdf/contoso" --json evals/results/store.json
+	.venv/bin/python -m evals.bench_store --pdfs "$(DATA)/pdf/contoso" --alone 1000000 --json evals/results/store.json
 	.venv/bin/python -m evals.quality "$(DATA)"
 	.venv/bin/python -m evals.cost "$(DATA)/pdf/contoso" --json evals/results/cost.json
 	@$(MAKE) --no-print-directory pictures

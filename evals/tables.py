@@ -1,15 +1,29 @@
 """`python -m evals.tables`: the tables of docs that say what evals/results holds, each put between its marks."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from evals import bench_cold_start, bench_http, bench_store, cost, record
+from evals import bench_cold_start, bench_goals, bench_http, bench_store, cost, record
 from evals.page_sections import fill_section
 from rag_core.evaluation import markdown_tables, metrics
 from rag_core.evaluation.ablation import ABLATION_BASELINE, ABLATION_PRESETS
 
 DOCS = Path(__file__).parents[1] / "docs" / "reference"
 SHOWN = ("recall@10", "ndcg@10")  # of a stage
+STORE_ROWS = (
+    "hybrid p50 ms",
+    "hybrid CPU ms",
+    "searchable after s",
+    "memory MB",
+    "2 % filter p50 ms",
+    "by meaning alone p50 ms",
+    "its top 20 of brute force's",
+    "open s",
+    "replaced and found p50 ms",
+    "disk MB",
+)
+FEW = 4  # of these, for a case that is no size
+MEASURED = "../../evals/results/README.md"  # what the page of benchmarks has no room for
 
 
 def format_quality_table(found: record.Result) -> str:
@@ -45,7 +59,20 @@ def _format_stage_cell(row: record.Result) -> str:
 
 
 def format_store_tables(found: record.Result) -> str:
-    return "\n\n".join(bench_store.format_store_table(case, of) for case, of in found.items())
+    """Format the figures of each store by case: all of STORE_ROWS where the case is a size that peers have as well."""
+    return "\n\n".join(
+        _format_store_table(case, of, STORE_ROWS if case.endswith(" chunks") and len(of) > 1 else STORE_ROWS[:FEW])
+        for case, of in found.items()
+    )
+
+
+def _format_store_table(case: str, of: Mapping[str, Mapping[str, float]], rows: Sequence[str]) -> str:
+    formats = {name: form for name, _, form in bench_store.STORE_MEASURES}
+    ours = next(iter(of.values()))
+    return markdown_tables.format_table(
+        [case, *of],
+        ([name, *(format(one[name], formats[name]) for one in of.values())] for name in rows if name in ours),
+    )
 
 
 # by the name of the result: the page, and the function that makes the table
@@ -54,8 +81,9 @@ PAGE_TABLES: Mapping[str, tuple[str, Callable[[record.Result], str]]] = {
     "stages": ("evaluation-retrieval.md", format_stage_table),
     "cost": ("cost-and-scale.md", cost.format_cost_table),
     "store": ("benchmarks.md", format_store_tables),
-    "http": ("benchmarks.md", bench_http.format_request_table),
-    "cold-start": ("benchmarks.md", bench_cold_start.format_startup_table),
+    "goals": ("benchmarks.md", bench_goals.format_goal_table),
+    "http": (MEASURED, bench_http.format_request_table),
+    "cold-start": (MEASURED, bench_cold_start.format_startup_table),
 }
 
 

@@ -167,11 +167,11 @@ def test_chunks_of_a_real_pdf_keep_their_spans_in_our_store(tmp_path: Path) -> N
 
 def test_a_goal_is_held_or_not_and_says_where_chance_may_have_decided() -> None:
     sure = bench_goals.judge_goal([1.0, 1.1, 1.2], 2.0, compute=statistics.median)
-    assert sure.format_cells() == ["1.10 [1.00, 1.20]", "at most 2.00", "held"]
+    assert sure.format_cells() == ["1.10 [1.00, 1.20]", "≤ 2.00", "held"]
     unsure = bench_goals.judge_goal([1.0, 3.0, 3.0], 2.0, compute=statistics.median)
-    assert unsure.format_cells()[2] == "not held, within the interval"
+    assert unsure.format_cells()[2] == "missed, within the interval"
     rate = bench_goals.judge_goal([0.3, 0.31], 0.35, compute=min, at_least=True)
-    assert rate.format_cells()[1:] == ["at least 0.35", "not held"]
+    assert rate.format_cells()[1:] == ["≥ 0.35", "missed"]
 
 
 def test_every_part_of_the_goals_is_in_the_table(

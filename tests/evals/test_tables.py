@@ -24,6 +24,16 @@ def test_a_page_changes_with_a_number(tmp_path: Path, monkeypatch: pytest.Monkey
     assert "| an empty function | 4321 | 1.00 |" in page
 
 
+def test_the_page_has_every_row_of_sizes_with_peers_and_a_few_of_other_cases() -> None:
+    of = {name: dict.fromkeys((*tables.STORE_ROWS, "chunks/s"), 1.0) for name in ("embedded", "peer")}
+    alone = {"embedded": of["embedded"]}
+    printed = tables.format_store_tables({"5 chunks": of, "PDFs with spans": of, "9 chunks": alone})
+    sized, pdfs, single = printed.split("\n\n")
+    assert [len(table.splitlines()) - 2 for table in (sized, pdfs, single)] == [len(tables.STORE_ROWS), 4, 4]
+    assert "| hybrid p50 ms | 1.00 | 1.00 |" in pdfs
+    assert "chunks/s" not in printed
+
+
 def test_a_stage_is_starred_only_beyond_chance() -> None:
     sure, unsure = {"mean": 0.02, "low": 0.01, "high": 0.03}, {"mean": -0.02, "low": -0.05, "high": 0.01}
     base = {"name": "hybrid", "recall@10": 0.9, "ndcg@10": 0.8}

@@ -86,7 +86,7 @@ def measure_questions(collection: LabelledCollection, questions: Sequence[str], 
 
 def measure_tokens(collection: LabelledCollection, questions: Sequence[str], cache: EvaluationCache) -> Outcomes:
     bills = asyncio.run(_count_tokens(collection, questions, cache))
-    return {"advanced, tokens sent to a chat model": judge_goal(bills, TOKEN_GOAL, compute=statistics.fmean)}
+    return {"advanced, tokens sent": judge_goal(bills, TOKEN_GOAL, compute=statistics.fmean)}
 
 
 async def _count_tokens(collection: LabelledCollection, questions: Sequence[str], cache: EvaluationCache) -> list[int]:
@@ -115,7 +115,7 @@ def measure_http() -> Outcomes:
     outcomes = {}
     for kind, goal in RATE_GOALS.items():
         rounds = list(zip(empty, times[kind].round_seconds, strict=True))
-        outcomes[f"{kind}, requests/s of an empty function's"] = judge_goal(
+        outcomes[f"{kind}, rate by an empty function's"] = judge_goal(
             rounds, goal, compute=_compute_rate_ratio, at_least=True
         )
         slowest = judge_goal(times[kind].seconds, P99_GOAL_MS, compute=_compute_p99_ms)
@@ -182,7 +182,7 @@ def bench_goals(parts: Mapping[str, Callable[[], Outcomes]]) -> record.Result:
 def format_goal_table(found: record.Result) -> str:
     rows = [[name, *GoalOutcome(**of).format_cells()] for name, of in found.items()]
     rows += [[name, "", goal, "not measured here"] for name, goal in UNMEASURED.items()]
-    return markdown_tables.format_table(["", "measured", "goal", ""], rows)
+    return markdown_tables.format_table(["", "measured", "goal", "held"], rows)
 
 
 def main() -> None:

@@ -12,8 +12,8 @@ DOCS = Path(__file__).parents[1] / "docs" / "reference"
 SHOWN = ("recall@10", "ndcg@10")  # of a stage
 STORE_ROWS = (
     "hybrid p50 ms",
-    "hybrid CPU ms",
     "searchable after s",
+    "hybrid CPU ms",
     "memory MB",
     "2 % filter p50 ms",
     "by meaning alone p50 ms",
@@ -22,7 +22,7 @@ STORE_ROWS = (
     "replaced and found p50 ms",
     "disk MB",
 )
-FEW = 4  # of these, for a case that is no size
+FEW = 2  # of these, for every other case
 MEASURED = "../../evals/results/README.md"  # what the page of benchmarks has no room for
 
 
@@ -59,20 +59,24 @@ def _format_stage_cell(row: record.Result) -> str:
 
 
 def format_store_tables(found: record.Result) -> str:
-    """Format the figures of each store by case: all of STORE_ROWS where the case is a size that peers have as well."""
-    return "\n\n".join(
-        _format_store_table(case, of, STORE_ROWS if case.endswith(" chunks") and len(of) > 1 else STORE_ROWS[:FEW])
+    """Format STORE_ROWS of the largest size that peers have as well, and below the first FEW of every other case."""
+    largest = [case for case, of in found.items() if case.endswith(" chunks") and len(of) > 1][-1]
+    stores = list(found[largest])
+    others = [
+        [f"{case}, {row}", *_format_figures(row, of, stores)]
         for case, of in found.items()
-    )
+        for row in STORE_ROWS[:FEW]
+        if case != largest
+    ]
+    full = [[row, *_format_figures(row, found[largest], stores)] for row in STORE_ROWS]
+    tables = [([largest, *stores], full), (["other cases", *stores], others)]
+    return "\n\n".join(markdown_tables.format_table(head, rows) for head, rows in tables if rows)
 
 
-def _format_store_table(case: str, of: Mapping[str, Mapping[str, float]], rows: Sequence[str]) -> str:
-    formats = {name: form for name, _, form in bench_store.STORE_MEASURES}
-    ours = next(iter(of.values()))
-    return markdown_tables.format_table(
-        [case, *of],
-        ([name, *(format(one[name], formats[name]) for one in of.values())] for name in rows if name in ours),
-    )
+def _format_figures(row: str, of: Mapping[str, Mapping[str, float]], stores: Sequence[str]) -> list[str]:
+    """Return the figure of each store; "" for one that was not asked, or an older result that lacks the row."""
+    (form,) = (form for name, _, form in bench_store.STORE_MEASURES if name == row)
+    return [format(of[store][row], form) if row in of.get(store, {}) else "" for store in stores]
 
 
 # by the name of the result: the page, and the function that makes the table

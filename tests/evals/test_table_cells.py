@@ -39,6 +39,22 @@ def test_two_bracketed_figures_are_two_cells() -> None:
     assert all(x0 < x1 and y0 < y1 for x0, y0, x1, y1 in table.boxes)
 
 
+def test_a_year_by_itself_is_the_title_of_the_rows_below_it() -> None:
+    """It is a figure, and in no column of the table: five of 28 annual reports could not be read for it."""
+    heads = (("", "First", "Second", "Third"), ("", "Quarter", "Quarter", "Quarter"))
+    rows = (("2025", "", "", ""), ("Revenue", "12,400", "9,870", "8,150"), ("Net income", "957", "573", "498"))
+    (table,) = [
+        block
+        for block in extract_in_process(draw_filing([[FilingTable("Results", heads, rows)]]), "a.pdf").blocks
+        if block.kind == "table"
+    ]
+    assert table.text.split("\n")[1:] == [
+        "| 2025 |  |  |  |",
+        "Revenue | 12,400 | 9,870 | 8,150",
+        "Net income | 957 | 573 | 498",
+    ]
+
+
 def test_a_row_is_read_with_the_years_above_it() -> None:
     extraction = extract_in_process(draw_filing([[TABLE]]), "a.pdf")
     text = next(block.text for block in extraction.blocks if block.kind == "table")

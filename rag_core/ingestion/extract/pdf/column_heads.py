@@ -32,7 +32,7 @@ def find_heads(
         if _has_heads(row, grown.columns) or (heads and _has_label_heads(row, grown.columns, edges)):
             heads.insert(0, row)
         elif not heads and len(titles) < MAX_LABEL_ROWS and is_label_row(row, grown.columns):
-            titles.insert(0, row)
+            titles.insert(0, replace(row, label=row.segments, figures=()))  # a year by itself is a title, too
         else:
             break
         below = row

@@ -151,6 +151,7 @@ def _continues_label(row: FigureRow, below: FigureRow) -> bool:
 def _place_figures(row: FigureRow, columns: Sequence[tuple[float, float]]) -> list[str]:
     places = [""] * len(columns)
     for figure in row.figures:
-        number = next(n for n, (start, end) in enumerate(columns) if figure.start < end and start < figure.end)
+        middle = figure.middle  # a column holds all of its figures, also those that a font gives no width
+        number = min(range(len(columns)), key=lambda n: max(columns[n][0] - middle, middle - columns[n][1], 0.0))
         places[number] = f"{places[number]} {figure.text}".strip()
     return places

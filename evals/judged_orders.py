@@ -7,21 +7,19 @@ hits are scored once, as `standard` does; then they are ordered by each rule of 
 shown is the difference in nDCG@10 to hybrid search, by set and over all questions.
 """
 
-import argparse
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from evals.compared_rankings import ScoresByWay, pool_scores, score_chosen_sets
 from evals.quality import SETS
 from rag_core.core.model import Hit, Ranking
 from rag_core.core.presets import SEARCH_PRIOR, resolve_preset
 from rag_core.core.run import Run
-from rag_core.core.settings import DEFAULT_SETTINGS
-from rag_core.evaluation import markdown_tables, metrics, pipeline_evaluation
+from rag_core.evaluation import markdown_tables, metrics
 from rag_core.evaluation.bulk_indexing import EVALUATION_TIMEOUT_S
-from rag_core.evaluation.evaluation_cache import DEFAULT_CACHE_FILE, CachedReranker
-from rag_core.evaluation.labelled_collection import HALVES, load_labelled_collection
+from rag_core.evaluation.evaluation_cache import CachedReranker
 from rag_core.evaluation.pipeline_evaluation import IndexedCollection
 from rag_core.retrieval.candidates import choose_candidates
 from rag_core.retrieval.cross_encoding import blend_with_search_scores, compute_standings, prepend_title
@@ -75,29 +73,12 @@ async def order_questions(collection: IndexedCollection) -> dict[str, dict[str, 
     return rankings
 
 
-def score_set(data: Path, name: str, *, half: str, questions: int) -> dict[str, metrics.MeasureScores]:
-    """Return the scores of each rule on a set; the ids of its questions have the set's name before them."""
-    how = {**SETS[name], "max_questions": questions}
-    collection = load_labelled_collection(data / name, half=half, **how)
-    rankings = pipeline_evaluation.run_on_collection(
-        collection,
-        order_questions,
-        settings=DEFAULT_SETTINGS,
-        cache_file=DEFAULT_CACHE_FILE,
-        progress=lambda *_: None,
-    )
-    return {
-        rule: {f"{name} {id}": scores for id, scores in collection.score(of_rule).items()}
-        for rule, of_rule in rankings.items()
-    }
-
-
-def format_gains(by_set: Mapping[str, Mapping[str, metrics.MeasureScores]]) -> str:
+def format_gains(by_set: Mapping[str, ScoresByWay]) -> str:
     """Format a table: the rules' gains over hybrid search by set, their mean, and that over all questions."""
     rows = []
     for rule in RULES:
         gains = [metrics.compare_scores(scores[rule], scores["hybrid"], MEASURE) for scores in by_set.values()]
-        ours, theirs = ({k: v for of in by_set.values() for k, v in of[name].items()} for name in (rule, "hybrid"))
+        ours, theirs = (pool_scores(of[name] for of in by_set.values()) for name in (rule, "hybrid"))
         mean = f"{statistics.mean(gain.mean for gain in gains):+.4f}"
         rows.append([rule, *map(str, gains), mean, str(metrics.compare_scores(ours, theirs, MEASURE))])
     header = ["order", *(Path(name).name for name in by_set), "mean of sets", "all questions"]
@@ -105,15 +86,7 @@ def format_gains(by_set: Mapping[str, Mapping[str, metrics.MeasureScores]]) -> s
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--half", choices=HALVES, default="second")
-    parser.add_argument("--questions", type=int, default=60)
-    given = parser.parse_args()
-    names = [name for name in SETS if (given.data / name).is_dir()]
-    print(
-        format_gains({name: score_set(given.data, name, half=given.half, questions=given.questions) for name in names})
-    )
+    print(format_gains(score_chosen_sets(__doc__, order_questions, SETS, questions=60)))
 
 
 if __name__ == "__main__":

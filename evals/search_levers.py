@@ -8,7 +8,6 @@ all, and with all but one; no cross-encoder reads what is found. What is shown i
 which are of indexing, and the cross-encoder are measured by `evals.filing_questions` and `evals.judged_orders`.
 """
 
-import argparse
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from functools import partial
@@ -16,14 +15,12 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from evals.compared_rankings import ScoresByWay, pool_scores, score_chosen_sets
 from evals.quality import SETS
 from rag_core.core import index as core_index
 from rag_core.core.model import Hit, Ranking
 from rag_core.core.presets import resolve_preset
-from rag_core.core.settings import DEFAULT_SETTINGS
-from rag_core.evaluation import markdown_tables, metrics, pipeline_evaluation
-from rag_core.evaluation.evaluation_cache import DEFAULT_CACHE_FILE
-from rag_core.evaluation.labelled_collection import HALVES, load_labelled_collection
+from rag_core.evaluation import markdown_tables, metrics
 from rag_core.evaluation.model_usage import ModelUsage
 from rag_core.evaluation.pipeline_evaluation import IndexedCollection
 from rag_core.retrieval import candidates
@@ -101,31 +98,14 @@ async def search_in_every_way(collection: IndexedCollection) -> dict[str, dict[s
     return rankings
 
 
-def score_set(data: Path, name: str, *, half: str, questions: int) -> dict[str, metrics.MeasureScores]:
-    """Return the scores of each way on a set; the ids of its questions have the set's name before them."""
-    how = {**SETS[name], "max_questions": questions}
-    collection = load_labelled_collection(data / name, half=half, **how)
-    rankings = pipeline_evaluation.run_on_collection(
-        collection,
-        search_in_every_way,
-        settings=DEFAULT_SETTINGS,
-        cache_file=DEFAULT_CACHE_FILE,
-        progress=lambda *_: None,
-    )
-    return {
-        way: {f"{name} {id}": scores for id, scores in collection.score(of_way).items()}
-        for way, of_way in rankings.items()
-    }
-
-
-def format_levers(by_set: Mapping[str, Mapping[str, metrics.MeasureScores]]) -> str:
+def format_levers(by_set: Mapping[str, ScoresByWay]) -> str:
     """Format a table with a row for each lever, alone and beside the others, and a column for each set."""
     comparisons = {
         **{f"{lever}: alone": (lever, NONE) for lever in LEVERS},
         "together": (ALL, NONE),
         **{f"{lever}: beside the others": (ALL, _name_rest(lever)) for lever in LEVERS},
     }
-    pooled = {way: _pool_scores(of[way] for of in by_set.values()) for way in list_ways()}
+    pooled = {way: pool_scores(of[way] for of in by_set.values()) for way in list_ways()}
     rows = [
         [label, *(_compare(of, *ways) for of in by_set.values()), _compare(pooled, *ways)]
         for label, ways in comparisons.items()
@@ -133,24 +113,12 @@ def format_levers(by_set: Mapping[str, Mapping[str, metrics.MeasureScores]]) -> 
     return markdown_tables.format_table(["lever", *(Path(name).name for name in by_set), "all questions"], rows)
 
 
-def _compare(scores: Mapping[str, metrics.MeasureScores], way: str, other: str) -> str:
+def _compare(scores: ScoresByWay, way: str, other: str) -> str:
     return str(metrics.compare_scores(scores[way], scores[other]))
 
 
-def _pool_scores(of_sets: Iterable[metrics.MeasureScores]) -> metrics.MeasureScores:
-    return {id: measures for scores in of_sets for id, measures in scores.items()}
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--half", choices=HALVES, default="second")
-    parser.add_argument("--questions", type=int, default=100)
-    given = parser.parse_args()
-    names = [name for name in SETS if (given.data / name).is_dir()]
-    print(
-        format_levers({name: score_set(given.data, name, half=given.half, questions=given.questions) for name in names})
-    )
+    print(format_levers(score_chosen_sets(__doc__, search_in_every_way, SETS, questions=100)))
 
 
 if __name__ == "__main__":

@@ -5,5 +5,5 @@ import { h, render } from "./vendor/preact.js";
 import htm from "./vendor/htm.js";
 
 export { render };
-export { useCallback, useEffect, useId, useRef, useState } from "./vendor/hooks.js";
+export { useCallback, useEffect, useId, useLayoutEffect, useRef, useState } from "./vendor/hooks.js";
 export const html = htm.bind(h);

@@ -10,7 +10,7 @@ import { EVERYTHING, ScopeBar, useScope } from "../ask/scope.js";
 import { useChatModel } from "../chat_model.js";
 import { CitedOriginal } from "../document/original.js";
 import { joinLines } from "../evidence.js";
-import { html, useEffect, useRef, useState } from "../html.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "../html.js";
 import { AddButtons, DropCover, UploadList, useUploads } from "../uploads.js";
 
 const MAX_TURNS = 10; // of a conversation that go with a question, as pairs
@@ -175,7 +175,7 @@ function SendButton({ isBusy, isEmpty, stop }) {
 /** The cited page beside the answer; Escape and the button lead back to where one was. */
 function Beside({ citation, close }) {
   const heading = useRef();
-  useEffect(() => heading.current.focus({ preventScroll: true }), []);
+  useLayoutEffect(() => heading.current.focus({ preventScroll: true }), []); // before it is seen, or an early Escape would reach nobody
   return html`<aside class="beside" aria-labelledby="beside-title" onKeyDown=${(event) => event.key === "Escape" && close()}>
     <div class="beside-head"><h2 id="beside-title" tabindex="-1" ref=${heading}>${describePlace(citation)}</h2>
       <div class="actions"><a class="button quiet" href=${buildSourceAddress(citation)}>Open the document</a>

@@ -272,20 +272,26 @@ def bench_stores(cases: Sequence[BenchmarkCase], postgres: str | None) -> record
     return found
 
 
+def parse_sizes(written: str) -> list[int]:
+    """Return the numbers of a list such as "10000,100000"; "0" and nothing are none."""
+    return [int(size) for size in written.split(",") if size.strip("0 ")]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", default="10000,100000")
     parser.add_argument("--documents", type=int, default=20_000, help="of one chunk each; 0 for none")
-    parser.add_argument("--pdfs", type=Path, metavar="FOLDER", default=ROOT / "examples", help="of real PDFs")
+    parser.add_argument("--pdfs", metavar="FOLDER", default=str(ROOT / "examples"), help="of real PDFs; empty for none")
     parser.add_argument("--alone", default="", help="sizes for our store alone, as 1000000")
     parser.add_argument("--questions", type=int, default=60)
     parser.add_argument("--peers", default=",".join(PEERS), help=f"of {', '.join(PEERS)}; empty for none")
     parser.add_argument("--postgres", help="the address of an empty database")
     parser.add_argument("--json", type=Path, metavar="FILE", help="keep what was found")
     given = parser.parse_args()
-    sizes, alone = ([int(size) for size in sizes.split(",") if size] for sizes in (given.sizes, given.alone))
+    sizes, alone = (parse_sizes(written) for written in (given.sizes, given.alone))
     peers = [peer for peer in given.peers.split(",") if peer]
-    cases = list_cases(sizes, given.documents, given.pdfs, alone, given.questions, peers)
+    pdfs = Path(given.pdfs) if given.pdfs else None
+    cases = list_cases(sizes, given.documents, pdfs, alone, given.questions, peers)
     command = f"python -m evals.bench_store --sizes {given.sizes}" + (f" --alone {given.alone}" if alone else "")
     record.record_result(given.json, command, partial(bench_stores, cases, given.postgres))
 

@@ -165,6 +165,10 @@ def test_chunks_of_a_real_pdf_keep_their_spans_in_our_store(tmp_path: Path) -> N
     assert ours.chunks == len(made.texts) == len(rows)
 
 
+def test_no_size_is_written_as_nothing_or_as_0() -> None:
+    assert [bench_store.parse_sizes(written) for written in ("", "0", "10,2000")] == [[], [], [10, 2000]]
+
+
 def test_a_goal_is_held_or_not_and_says_where_chance_may_have_decided() -> None:
     sure = bench_goals.judge_goal([1.0, 1.1, 1.2], 2.0, compute=statistics.median)
     assert sure.format_cells() == ["1.10 [1.00, 1.20]", "≤ 2.00", "held"]

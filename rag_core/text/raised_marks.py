@@ -17,6 +17,8 @@ _TO_RAISED = str.maketrans(_PLAIN, _RAISED)
 _TO_LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _TO_PLAIN = str.maketrans(_RAISED, _PLAIN.replace("−", "-").replace("–", "-"))
 _SIGNS = {"tm": "™", "sm": "℠"}  # that have a character of their own
+_LEVELS = {"super": 1, "superscript": 1, "baseline": 0, "sub": -1, "subscript": -1}
+_OFFSET = re.compile(r"-?[\d.]+%?")
 _ORDINAL_ENDINGS = frozenset({"st", "nd", "rd", "th"})
 # "6", "6,7", "a,b", "12–14", "-3", "2+", "2n": two letters side by side are the end of a word, as of "Mme"
 _MARK = re.compile(r"(?![\W_]{2})(?:[\d+=−–-]|(?<![^\W\d_])[^\W\d_](?![^\W\d_])|(?<=\w), ?(?=\w))+")
@@ -28,8 +30,8 @@ _ISOTOPE = re.compile(f"(?:[{_RAISED[:10]}]{{2,3}}(?!As|At|Be|He|In|I|No)[A-Z][a
 _PRICE = re.compile(r"[$€£¥] ?[\d,]+$")  # which raised cents end
 _MAX_BASE_CHARS = 16
 _TYPED_EXPONENT = re.compile(r"(?<=\d)\^([-−–]?\d{1,3})(?!\w)")
-_AFTER_DIGIT = re.compile(f"(?<=\\d)(?=[{RAISED_CHARACTERS}₀-₉¼-¾⅐-⅞])")
 _NO_PLAIN_DIGIT = re.compile(f"[{RAISED_CHARACTERS}₀-₉¼-¾⅐-⅞]")
+_AFTER_DIGIT = re.compile(rf"(?<=\d)(?={_NO_PLAIN_DIGIT.pattern})")
 
 
 def write_raised(text: str, before: str) -> str:
@@ -51,6 +53,16 @@ def write_raised(text: str, before: str) -> str:
 def write_lowered(text: str, before: str) -> str:
     """Return lowered characters as they are to stand after the text `before`: "CO2" is usual, but 101₂ is not 1012."""
     return text.translate(_TO_LOWERED) if before[-1:].isdecimal() or before[-1:] in ("/", "⁄") else text
+
+
+def parse_level(said: str) -> int | None:
+    """Return 1 for what an office file calls raised, -1 for lowered, 0 for neither; None where it says nothing known.
+
+    It is a word, as "superscript", or the offset from the line, as "33%", "-25000" or "0".
+    """
+    if not _OFFSET.fullmatch(said):
+        return _LEVELS.get(said)
+    return 0 if not said.strip("-0.%") else -1 if said.startswith("-") else 1
 
 
 def join_runs(runs: Iterable[tuple[str, int]]) -> str:

@@ -5,7 +5,13 @@ from rag_core.text.codes import find_codes
 from rag_core.text.figures import FIGURE, is_period, parse_figure
 from rag_core.text.index_terms import normalize_characters
 from rag_core.text.normalization import normalize_words
-from rag_core.text.raised_marks import mask_footnote_marks, write_exponents_plain, write_lowered, write_raised
+from rag_core.text.raised_marks import (
+    mask_footnote_marks,
+    parse_level,
+    write_exponents_plain,
+    write_lowered,
+    write_raised,
+)
 from rag_core.text.terms import extract_terms
 
 
@@ -87,3 +93,16 @@ def test_the_figure_of_a_cell_is_read_without_its_mark() -> None:
     assert parse_cell_value("12.5¹") == parse_cell_value("12.5")
     assert is_period("2020⁵")
     assert FIGURE.fullmatch("33.1²,³")
+
+
+@pytest.mark.parametrize(
+    ("said", "level"),
+    [
+        *(("super", 1), ("superscript", 1), ("33%", 1), ("30000", 1)),
+        *(("sub", -1), ("subscript", -1), ("-33%", -1), ("-25000", -1)),
+        *(("baseline", 0), ("0%", 0), ("0", 0)),
+        *(("", None), ("somewhere", None)),
+    ],
+)
+def test_a_level_is_said_in_a_word_or_by_an_offset(said: str, level: int | None) -> None:
+    assert parse_level(said) == level

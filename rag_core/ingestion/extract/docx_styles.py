@@ -11,9 +11,10 @@ from xml.etree.ElementTree import Element
 
 from defusedxml.ElementTree import iterparse
 
+from rag_core.text.raised_marks import parse_level
+
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 MAX_STYLE_DEPTH = 20  # of styles based on one another; Word itself stops at ten
-_LEVELS = {"superscript": 1, "subscript": -1, "baseline": 0}
 _HEADING_STYLE_NAME = re.compile(
     r"heading ([1-9])", re.IGNORECASE
 )  # style ids are localized by Word, these names are not
@@ -83,8 +84,7 @@ def is_hidden_run(run: Element | None) -> bool | None:
 
 def read_level(run: Element | None) -> int | None:
     """Return 1 for run properties of raised characters, -1 for lowered ones, 0 for level; None when they do not say."""
-    align = "" if run is None else read_val_attribute(run, "vertAlign")
-    return _LEVELS.get(align) if align else None
+    return None if run is None else parse_level(read_val_attribute(run, "vertAlign"))
 
 
 def has_end_in_print(paragraph: Element) -> bool:

@@ -15,7 +15,7 @@ from rag_core.core.errors import UnreadableDocument
 from rag_core.ingestion.extract.extraction import clean_text
 from rag_core.ingestion.extract.packages import open_package
 from rag_core.ingestion.tables import MAX_COLUMNS
-from rag_core.text.raised_marks import join_runs
+from rag_core.text.raised_marks import join_runs, parse_level
 
 MAX_PART_BYTES = 64 * 1024 * 1024  # of XML, of which the tree takes eight times as much memory
 MAX_REPEATS = 10_000  # of a cell or a filled row
@@ -192,16 +192,8 @@ def _parse_style(element: Any) -> OpenStyle:
         is_shaded=None if ground is None else ground not in ("transparent", "#ffffff", "white"),
         is_shown=said.get(f"{TABLE}display") != "false" and said.get(f"{PRESENTATION}visibility") != "hidden",
         list_style=element.get(f"{STYLE}list-style-name"),
-        level=_parse_level(said.get(f"{STYLE}text-position")),
+        level=parse_level(said.get(f"{STYLE}text-position", "").partition(" ")[0]),  # "super 58%" or "-33% 58%"
     )
-
-
-def _parse_level(position: str | None) -> int | None:
-    """Return the level that a text position says, as in "super 58%", "-33% 58%" or "0% 100%"."""
-    first = (position or "").partition(" ")[0]
-    if not first or first == "super" or first == "sub":
-        return {"super": 1, "sub": -1}.get(first)
-    return -1 if first.startswith("-") else int(first.strip("0.%") != "")
 
 
 def _inherit(own: OpenStyle, base: OpenStyle) -> OpenStyle:

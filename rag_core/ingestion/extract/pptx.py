@@ -11,7 +11,7 @@ from rag_core.core.model import Block, Extraction
 from rag_core.ingestion.extract.extraction import clean_text, collect_blocks
 from rag_core.ingestion.extract.packages import open_package
 from rag_core.ingestion.extract.placed_blocks import BlockMaker
-from rag_core.text.raised_marks import join_runs
+from rag_core.text.raised_marks import join_runs, parse_level
 
 _MAX_GROUP_DEPTH = 20  # of shapes in groups
 _SENTENCE_ENDS = (".", "!", "?")
@@ -97,12 +97,8 @@ def _read_cell(cell: Any) -> str:
 
 def _read_paragraph(paragraph: Any) -> str:
     """Return the text of a paragraph; its raised and lowered runs state a baseline other than 0."""
-    return join_runs((run.text, _read_level(run)) for run in paragraph._p.content_children)
-
-
-def _read_level(run: Any) -> int:
-    baseline = next(iter(run.xpath("./a:rPr/@baseline")), "0")
-    return 0 if not baseline.strip("0.%") else -1 if baseline.startswith("-") else 1
+    runs = ((run.text, run.xpath("string(./a:rPr/@baseline)")) for run in paragraph._p.content_children)
+    return join_runs((text, parse_level(baseline) or 0) for text, baseline in runs)
 
 
 def _mark_points(text: str) -> str:

@@ -15,7 +15,7 @@ from openpyxl.styles.stylesheet import apply_stylesheet
 from openpyxl.worksheet._reader import WorkSheetParser
 from openpyxl.xml.constants import SHARED_STRINGS, SHEET_MAIN_NS
 
-from rag_core.text.raised_marks import join_runs
+from rag_core.text.raised_marks import join_runs, parse_level
 
 _TEXT_TAG, _PHONETIC_TAG, _RUN_TAG, _INLINE_TAG = (f"{{{SHEET_MAIN_NS}}}{name}" for name in ("t", "rPh", "r", "is"))
 _ALIGN_PATH = f"{{{SHEET_MAIN_NS}}}rPr/{{{SHEET_MAIN_NS}}}vertAlign"
@@ -110,7 +110,7 @@ def join_inline_runs(row: Any) -> None:
 def _read_level(run: Any) -> int:
     """Return 1 for a run of raised characters, -1 for one of lowered ones, else 0."""
     align = run.find(_ALIGN_PATH) if run.tag == _RUN_TAG else None
-    return 0 if align is None else {"superscript": 1, "subscript": -1}.get(align.get("val"), 0)
+    return (parse_level(align.get("val", "")) or 0) if align is not None else 0
 
 
 def iterate_elements(source: IO[bytes], *tags: str) -> Iterator[Any]:

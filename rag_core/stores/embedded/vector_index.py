@@ -102,9 +102,10 @@ class VectorIndex:
 def _apply_vector_changes(snapshot: VectorSnapshot, db: apsw.Connection, workflow: WorkflowState) -> VectorSnapshot:
     since = snapshot.seq
     removed_versions = records.list_removed_versions(db, workflow, since)
-    snapshot = replace(snapshot, seq=workflow.seq)
+    live = snapshot.live
     if removed_versions:  # of an empty list numpy would import its masked arrays, at a fiftieth of a first answer
-        snapshot = replace(snapshot, live=snapshot.live & ~np.isin(snapshot.versions, removed_versions))
+        live = live & ~np.isin(snapshot.versions, removed_versions)
+    snapshot = replace(snapshot, seq=workflow.seq, live=live)
     count = records.count_added_chunks(db, workflow, since)
     if not count:
         return snapshot

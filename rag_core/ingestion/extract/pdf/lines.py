@@ -16,8 +16,8 @@ from rag_core.text.raised_marks import write_raised
 
 MIN_COLUMN_GAP = 1.0  # of the type size: a wider gap may lie between two columns
 MIN_SPACE_WIDTH = 0.1  # of the type size: a narrower gap is no space
-MAX_MARK_SIZE = 0.8  # of a raised mark, to the type that it stands in
-MAX_MARK_RISE = 0.7  # of the type size: between the baseline of a raised mark and that of its line
+MAX_APART_SIZE = 0.8  # of a raised mark drawn apart, to the type that it stands in
+MAX_APART_RISE = 0.7  # of the type size: between the baseline of a mark drawn apart and that of its line
 MAX_BASELINE_DRIFT = 0.5  # of the type size: as far as a subscript is off its line
 _FIGURE_START = re.compile(r"[\d($€£¥—–-]")  # what follows a bracketed figure in a table, and no list mark
 _LIST_MARK = re.compile(r"[•●○◦▪■□–—*·‣⁃-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,5})[.)]")  # belongs to the text that follows
@@ -83,8 +83,8 @@ def _join_raised_marks(rows: Sequence[list[Strip]]) -> list[list[Strip]]:
 
 
 def _is_raised_mark(mark: Strip, row: Sequence[Strip]) -> bool:
-    return mark.size <= MAX_MARK_SIZE * row[0].size and any(
-        0 < strip.baseline - mark.baseline <= MAX_MARK_RISE * strip.size
+    return mark.size <= MAX_APART_SIZE * row[0].size and any(
+        0 < strip.baseline - mark.baseline <= MAX_APART_RISE * strip.size
         and (0 <= mark.start - strip.end + strip.size / 4 <= strip.size or _find_marked_word(mark, strip) is not None)
         for strip in row
     )
@@ -108,7 +108,7 @@ def _attach_marks(row: Sequence[Strip]) -> list[Strip]:
 def _find_marked_word(mark: Strip, strip: Strip) -> int | None:
     """Return the number of the word of a strip behind which a small raised strip stands; None where it does not."""
     rise, reach = strip.baseline - mark.baseline, MAX_MARK_GAP * strip.size
-    if mark.size > MAX_MARK_SIZE * strip.size or not 0 < rise <= MAX_MARK_RISE * strip.size:
+    if mark.size > MAX_APART_SIZE * strip.size or not 0 < rise <= MAX_APART_RISE * strip.size:
         return None
     number = bisect_left(strip.words, mark.start - reach, key=lambda word: word.end)
     is_behind = number < len(strip.words) and abs(strip.words[number].end - mark.start) <= reach

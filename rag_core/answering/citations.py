@@ -55,7 +55,8 @@ MIN_STATEMENT_WORDS = 4
 class ClaimPassage:
     """A passage of a chunk, compared with a claim; `term_share` is the share of the claim's terms that it has.
 
-    `quote` is the text as it stands in the chunk, and `text` what is compared: a list item with its lead-in.
+    `quote` is the text as it stands in the chunk, and `text` what is compared: a list item with its lead-in. `frame` is
+    what stands above it: the title, the headings and the lead-in, which may say the year and the scale of a table.
     """
 
     chunk: Chunk
@@ -63,10 +64,15 @@ class ClaimPassage:
     end: int
     text: str
     term_share: float
+    frame: str = ""
 
     @property
     def quote(self) -> str:
         return self.chunk.content[self.start : self.end]
+
+    def write_in_frame(self) -> str:
+        """Return the text with what stands above it in brackets, as `Claim.write_in_context` does."""
+        return f"({'; '.join(self.frame.splitlines())}) {self.text}" if self.frame else self.text
 
 
 def split_into_claims(text: str) -> list[Claim]:
@@ -349,7 +355,9 @@ def _build_claim_passage(
     """Return the passage from one part of the evidence to another, with the share of the claim's terms in its text."""
     share = len(extract_terms(text) & claim_terms) / max(1, len(claim_terms))
     start, end = evidence.start + first.part.start, evidence.start + last.part.end
-    return ClaimPassage(evidence.hit.chunk, start, end, text, share)
+    chunk, contexts = evidence.hit.chunk, [one.reading.context for one in (first, last) if one.reading]
+    frame = "\n".join(dict.fromkeys(filter(None, [chunk.title, *chunk.heading_path, *contexts])))
+    return ClaimPassage(chunk, start, end, text, share, frame)
 
 
 def build_citation(passage: ClaimPassage, score: float) -> Citation:

@@ -12,6 +12,8 @@ from rag_core.answering.facts.comparison import (
     read_words,
 )
 from rag_core.answering.facts.conflicts import FactConflict
+from rag_core.answering.facts.notations import rewrite_amounts
+from rag_core.answering.table_figures import FoundFigures, look_up_figures
 from rag_core.core.model import Finding, Judgement
 
 OVERRULED = "overruled"  # the kind of the reason that names a judge whose "supported" does not stand
@@ -20,6 +22,7 @@ UNCLEAR_SUPPORT = 0.4
 UNQUOTED_REASON = "unclear: the judge says yes, but quotes no words of the passage"
 CONTRADICTED_SUPPORT = 0.02
 OVERRULING_KINDS = frozenset(["number", "unit", "date"])  # facts that a model's "supported" does not survive
+FRAMED_KINDS = OVERRULING_KINDS | {"name"}  # which may stand above a passage alone
 MIN_OVERRULING_SHARE = 0.85  # share of a claim's words that a passage must have to contradict a model by such a fact
 MIN_RELATED_SHARE = 0.4  # and for a second passage to be one that the claim may need
 
@@ -37,14 +40,18 @@ def overrule_by_facts(
         return judgement
     deciding = "" if judgement.passage is None else passages[judgement.passage].text
     alignment = align_words(read_words(claim_text), read_words(deciding), ())
-    related = (p.text for p in passages if compute_word_share(claim_text, p.text) >= MIN_RELATED_SHARE)
-    conflicts = find_fact_conflicts(claim_text, deciding, context=question)
+    found = _look_up_figures(claim_text, passages, judgement)
+    related = [p for p in passages if compute_word_share(claim_text, p.text) >= MIN_RELATED_SHARE]
+    frame = "" if judgement.passage is None else passages[judgement.passage].frame
+    conflicts = _find_framed_conflicts(claim_text, deciding, frame, question)
     elsewhere = _select_amounts(conflicts)
-    whole = "\n".join(dict.fromkeys([deciding, *related]))
-    missing = _select_amounts(find_fact_conflicts(claim_text, whole, context=question)) if elsewhere else []
+    whole = "\n".join(dict.fromkeys([deciding, *(passage.text for passage in related)]))
+    missing = _select_amounts(_find_framed_conflicts(claim_text, whole, frame, question)) if elsewhere else []
     if compute_word_share(claim_text, deciding) >= MIN_OVERRULING_SHARE:
         missing += select_confirmed([conflict for conflict in conflicts if conflict.stated], alignment)
     missing += _select_amounts(find_clause_conflicts(alignment))
+    missing, elsewhere = ([c for c in of if c.word not in found.placed] for of in (missing, elsewhere))
+    missing += found.conflicts
     if not missing and not elsewhere:
         return judgement
     facts = dict.fromkeys(conflict.reason for conflict in missing or elsewhere)
@@ -53,6 +60,24 @@ def overrule_by_facts(
         return replace(judgement, finding="unclear", support=UNCLEAR_SUPPORT, reasons=reasons, judge=FACTS)
     finding: Finding = "contradicted" if any(conflict.stated for conflict in missing) else "not_stated"
     return replace(judgement, finding=finding, support=CONTRADICTED_SUPPORT, reasons=reasons, judge=FACTS)
+
+
+def _look_up_figures(claim_text: str, passages: Sequence[ClaimPassage], judgement: Judgement) -> FoundFigures:
+    if judgement.passage is None:
+        return FoundFigures(frozenset(), ())
+    return look_up_figures(read_words(rewrite_amounts(claim_text)), passages[judgement.passage].chunk)
+
+
+def _find_framed_conflicts(claim_text: str, text: str, frame: str, question: str) -> list[FactConflict]:
+    """Return the facts of a claim that a text does not have, nor what stands above it.
+
+    A scale, a date or a name may stand there alone: "in millions", "fiscal 2023". A text's own date counts.
+    """
+    conflicts = find_fact_conflicts(claim_text, text, context=question)
+    if not frame or not any(conflict.kind in FRAMED_KINDS for conflict in conflicts):
+        return list(conflicts)
+    framed = {conflict.word for conflict in find_fact_conflicts(claim_text, f"{frame}\n{text}", context=question)}
+    return [c for c in conflicts if c.word in framed or c.kind not in FRAMED_KINDS or (c.kind == "date" and c.stated)]
 
 
 def _select_amounts(conflicts: Iterable[FactConflict]) -> list[FactConflict]:

@@ -13,6 +13,7 @@ from typing import Literal
 from rag_core.answering.alignment import RELATION_WORDS
 from rag_core.answering.citations import ClaimPassage
 from rag_core.answering.computing.degrees import MEASURING_VERBS, is_measured_by
+from rag_core.answering.facts.amount_reading import parse_amount
 from rag_core.answering.facts.comparison import read_words
 from rag_core.answering.facts.conflicts import FactConflict, FactKind
 from rag_core.answering.facts.notations import rewrite_amounts
@@ -20,6 +21,7 @@ from rag_core.answering.facts.units import get_unit
 from rag_core.answering.facts.words import is_same_word
 from rag_core.answering.records import Record, RecordField
 from rag_core.core.model import Claim
+from rag_core.text.figures import SCALES
 from rag_core.text.months import MONTH_NAMES
 from rag_core.text.normalization import NormalizedWord, parse_word_forms
 from rag_core.text.oppositions import NEGATION_FORMS
@@ -220,6 +222,8 @@ def _judge_by_field(words: Sequence[NormalizedWord], named: Set[int], record: Re
     if said == stated:
         return FieldJudgement("supported", record, field)
     claimed, instead = " ".join(dict.fromkeys(word.raw.strip() for word in left)), f"{field.head}: {field.value}"
+    if _is_multiple(said, stated):
+        return None
     kind = _find_conflict_kind(said, stated, record, n, dropped)
     if kind:
         return FieldJudgement("contradicted", record, field, FactConflict(kind, claimed, instead))
@@ -235,6 +239,14 @@ def _read_value(forms: Sequence[str], dropped: Set[str] = frozenset()) -> _Value
     units = sorted(get_unit(form) for form in forms if get_unit(form))
     others = sorted(form for form in forms if form not in figures and not get_unit(form))
     return _Value(figures, tuple(units), tuple(others))
+
+
+def _is_multiple(said: _Value, stated: _Value) -> bool:
+    """Return whether a claim writes out a figure that its table has in thousands, millions or billions."""
+    if len(said.figures) != 1 or len(stated.figures) != 1:
+        return False
+    figures = [parse_amount(value.figures[0]) for value in (said, stated)]
+    return any(figures[1] and figures[0] == figures[1] * scale for scale in SCALES) if all(figures) else False
 
 
 def _find_conflict_kind(

@@ -104,7 +104,9 @@ async def judge_claims(
     if kit.judge:
         passages = await asyncio.to_thread(_collect_passages, cited, evidence)
         requests = {
-            n: ClaimToJudge(claim.write_in_context(), tuple(passage.text for passage in passages[n]), question)
+            n: ClaimToJudge(
+                claim.write_in_context(), tuple(passage.write_in_frame() for passage in passages[n]), question
+            )
             for n, claim in unsettled.items()
             if passages[n] and _can_judge(kit.judge, claim, evidence[n])
         }

@@ -26,6 +26,9 @@ _DATE_OR_SCALE = re.compile(
     r"|\([a-z\d]\)|(?<!\d)[’']?000s?\b",
     re.IGNORECASE,
 )
+_SCALE = re.compile(r"\b(?:thousands|millions|billions)\b|(?<!\d)[’']?000s?\b", re.IGNORECASE)
+_SCALES_BY_NAME = {"thousands": 1_000, "millions": 1_000_000, "billions": 1_000_000_000}
+SCALES = tuple(_SCALES_BY_NAME.values())
 _PERIOD = re.compile(
     r"(?:19|20)\d\d(?:[-/–](?:19|20)?\d\d)?(?:\s?\(\w\)|\s?\*)?|[1-4]?Q[1-4]?(?:\s(?:19|20)\d\d)?|FY\s?\d{2,4}E?"
 )
@@ -47,11 +50,27 @@ def is_period(text: str) -> bool:
 def remove_dates(cells: Sequence[str]) -> list[str]:
     """Return the heads of columns without their dates, years and quarters; years alone are data where nothing is left.
 
-    A row such as "Opened | 2004" is no header, but "(in millions) | 2004" and "| 2004 | 2003 |" are.
+    A row such as "Opened | 2004" is no header, but "In millions | 2004" and "| 2004 | 2003 |" are.
     """
-    if not cells[0] or cells[0].startswith("(") or not all(map(is_period, filter(None, cells[1:]))):
+    if (
+        not cells[0]
+        or cells[0].startswith("(")
+        or names_scale(cells[0])
+        or not all(map(is_period, filter(None, cells[1:])))
+    ):
         return [_DATE_OR_SCALE.sub("", cell) for cell in cells]
     return list(cells)
+
+
+def names_scale(text: str) -> bool:
+    """Return whether a head says by what the figures below it are multiplied: "In Millions", "(000s)"."""
+    return _SCALE.search(text) is not None
+
+
+def read_scale(text: str) -> int:
+    """Return by what the figures below a head are multiplied: 1,000,000 for "in millions", 1 where it does not say."""
+    found = _SCALE.search(text)
+    return _SCALES_BY_NAME.get(found[0].casefold(), 1_000) if found else 1
 
 
 def has_digit(cells: Sequence[str]) -> bool:

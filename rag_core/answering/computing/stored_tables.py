@@ -9,6 +9,7 @@ from rag_core.ingestion.tables import is_table_rule, read_row_cells
 from rag_core.text.figures import has_digit, parse_figure, remove_dates
 from rag_core.text.layout import make_part, remove_marks, split_cells
 from rag_core.text.months import MONTH_PATTERN
+from rag_core.text.table_rows import continues_header, join_heads
 from rag_core.text.terms import extract_terms
 
 MIN_BARE_SHARE = 0.8  # of the cells of a column
@@ -243,9 +244,12 @@ def _build_table(
 ) -> StoredTable:
     width = max(len(row) for _, row in cells)
     has_header = has_rule or (len(cells) > 1 and _is_header([row for _, row in cells]))
-    columns = cells[0][1] if has_header else ("",) * width
+    columns: Sequence[str] = cells[0][1] if has_header else ("",) * width
+    below = cells[1:] if has_header else cells
+    if has_header and len(below) > 1 and continues_header(columns, below[0][1], make_part(below[1][0].text)):
+        columns, below = join_heads(columns, below[0][1]), below[1:]
     rows, group = [], ""
-    for line, row in cells[1:] if has_header else cells:
+    for line, row in below:
         if not any(row[1:]):
             group = row[0]
             continue

@@ -58,6 +58,7 @@ class Amount:
     partner: Decimal | None = None
     is_about: bool = False
     is_listed: bool = False  # its unit is that of the list that it stands in
+    is_scaled: bool = False  # by what the head of its table says: "in millions"
     is_spelled_year: bool = False
 
     @property
@@ -82,7 +83,7 @@ def read_stated_amounts(words: Words) -> list[Amount]:
 def add_implied_amounts(words: Words, found: Sequence[Amount]) -> list[Amount]:
     """Return the numbers found in a passage and what it states by them, see `read_stated_amounts`."""
     scale = next((factor for n, word in enumerate(words) if (factor := _read_scale(words, n))), 1)
-    scaled = [replace(a, value=a.value * scale) for a in found if scale > 1 and not a.is_spelled_year]
+    scaled = [replace(a, value=a.value * scale, is_scaled=True) for a in found if scale > 1 and not a.is_spelled_year]
     shares = [
         replace(a, value=a.value / b.value, unit="fraction")
         for a, b in pairwise(found)
@@ -154,7 +155,7 @@ def _read_amount(words: Words, n: int, head: str, *, is_stated: bool) -> Iterato
     unit = unit or (_read_currency(words[n - 1]) if n else "") or head
     written = dict.fromkeys([word.raw.strip(), *((words[unit_at].raw.strip(),) if unit_at else ())])
     before = words[max(0, n - 2) : n]
-    is_year = not unit and len(word.form) == 4 and 1500 <= values[0] <= 2100
+    is_year = not unit and len(word.form) == 4 and "," not in word.raw and 1500 <= values[0] <= 2100
     for number, value in enumerate(values):
         yield Amount(
             value,

@@ -8,6 +8,7 @@ from decimal import Decimal
 from itertools import pairwise, permutations, takewhile
 
 from rag_core.answering.facts.amount_reading import (
+    CURRENCIES,
     ORDINAL_WORDS,
     ORDINALS,
     Amount,
@@ -28,6 +29,7 @@ MAX_BOUND_RATIO = Decimal("1.5")  # of a value to what it is "more than"
 MIN_ROUNDED_DIGITS = 3  # of a number that may be rounded without "about"
 MIN_COMPUTED = 100  # a whole number from which a sum of two others is no chance
 MAX_COMPUTED_AMOUNTS = 30
+MAX_COMPUTED_INPUTS = 8  # of a claim, from which it computes a number
 COUNTED_REACH = 3  # words after a number that say what is counted, or before it what is measured
 _CLAUSE_ENDS, _SENTENCE_ENDS = frozenset(".,;:()\n|"), frozenset(".;\n|")
 # words beside which a number that is the sum or difference of two others has been computed
@@ -35,6 +37,8 @@ COMPUTING_FORMS = parse_word_forms(
     "total sum altogether together combined all difference more less fewer higher lower remaining still left net "
     "saved so rise rose grow grew increase increased fall fell drop dropped decrease decreased change"
 )
+RISING_FORMS = parse_word_forms("rise rose risen grow grew grown increase increased climb climbed")
+FALLING_FORMS = parse_word_forms("fall fell fallen drop dropped decrease decreased decline declined shrank")
 _BEFORE_TIMES = parse_word_forms("for after within per every each than half by in whole full calendar")
 _NOON = 720  # minutes
 _POUNDS = {"gbp", "pound"}
@@ -54,9 +58,11 @@ def compare_amounts(claim: Words, passage: Words, context_forms: Set[str] = froz
     stated = add_implied_amounts(passage, written)
     asked_kinds = {get_unit_kind(get_unit(form)) for form in context_forms}
     known_kinds = {get_unit_kind(get_unit(word.form)) for word in passage} | asked_kinds
+    found = [one for one in claimed if any(_is_equal(one, other, known_kinds, asked_kinds) for other in stated)]
     for amount in claimed:
         if (
-            any(_is_equal(amount, other, known_kinds, asked_kinds) for other in stated)
+            amount in found
+            or is_computed_from(amount, found, claim)
             or ((is_computed := _is_computed(amount, stated, claimed)) and _is_said_to_be_computed(amount, claim))
             or (amount.unit == "fraction" and not _has_shares(amount, stated))
             or (amount.text in context_forms and _is_within_limits(amount, stated))
@@ -142,7 +148,8 @@ def _is_equal(amount: Amount, other: Amount, known_kinds: Set[str], asked_kinds:
         return False
     if amount.rate and other.rate and amount.rate != other.rate:
         return False
-    if (amount.kind == other.kind or {amount.unit, other.unit} == _POUNDS) and _is_near(amount, other):
+    is_money = amount.unit in CURRENCIES and not other.unit and other.is_scaled  # "2,112" of a table in millions
+    if (amount.kind == other.kind or is_money or {amount.unit, other.unit} == _POUNDS) and _is_near(amount, other):
         return True
     if amount.value != other.value or (amount.unit and other.unit and not amount.is_listed):
         return False
@@ -171,7 +178,7 @@ def _is_near(amount: Amount, other: Amount) -> bool:
     if amount.bound and not other.bound:
         low, high = sorted((amount.base, other.base))
         return (amount.bound == ">") == (amount.base == low) and high <= MAX_BOUND_RATIO * low
-    return amount.digits >= MIN_ROUNDED_DIGITS and _round_to_digits(other.base, amount.digits) == amount.base
+    return is_rounded(amount.base, other.base)
 
 
 def _is_within_limits(amount: Amount, stated: Sequence[Amount]) -> bool:
@@ -197,12 +204,53 @@ def _is_computed(amount: Amount, stated: Sequence[Amount], claimed: Sequence[Amo
     )
 
 
+def is_computed_from(amount: Amount, others: Sequence[Amount], claim: Words) -> bool:
+    """Return whether an amount follows from two others of its claim, or is the sum of all of them.
+
+    It may be their sum, difference or ratio, and a percentage that one is of the other or differs from it, rounded as
+    it is written. Of a rise or a fall the base is the value before it. A small whole number follows by chance.
+    """
+    values = list(dict.fromkeys(abs(other.value) for other in others if other.value))[:MAX_COMPUTED_INPUTS]
+    if amount.unit == "percent":
+        results = list(_compute_shares(values, {word.form for word in claim}))
+    elif abs(amount.value) < MIN_COMPUTED and amount.value == amount.value.to_integral_value():
+        return False
+    else:
+        pairs = permutations(values, 2)
+        results = [sum(values, Decimal(0)), *(result for a, b in pairs for result in (a + b, a - b, a / b))]
+    return len(values) > 1 and any(_is_written_as(amount, result) for result in results)
+
+
+def _compute_shares(values: Sequence[Decimal], forms: Set[str]) -> Iterator[Decimal]:
+    """Yield what one value is of another in percent, or by how much it differs from it, as the words say."""
+    is_rise, is_fall = bool(forms & RISING_FORMS), bool(forms & FALLING_FORMS)
+    for a, b in permutations(values, 2):
+        if is_rise == is_fall:
+            yield 100 * a / b
+        if is_rise == is_fall or (a > b) == is_rise:
+            yield 100 * (a - b) / b
+
+
+def _is_written_as(amount: Amount, exact: Decimal) -> bool:
+    """Return whether a computed value is the amount, rounded to its last digit; "about" allows one of these more."""
+    last = Decimal(1).scaleb(int(amount.value.as_tuple().exponent))
+    if last == 1 and amount.value >= MIN_COMPUTED:
+        return is_rounded(abs(amount.value), abs(exact))
+    return abs(abs(exact) - abs(amount.value)) <= last * (Decimal("1.5") if amount.is_about else Decimal("0.5"))
+
+
 def _is_said_to_be_computed(amount: Amount, claim: Words) -> bool:
     """Return whether words say that a number is computed; of a small one only "by 27", which is so by chance else."""
     is_small = abs(amount.base) < MIN_COMPUTED and amount.base == amount.base.to_integral_value()
     if amount.start and claim[amount.start - 1].form == "by":
         return True
     return not is_small and any(word.form in COMPUTING_FORMS for word in claim)
+
+
+def is_rounded(value: Decimal, exact: Decimal) -> bool:
+    """Return whether a value is another one, or that rounded to MIN_ROUNDED_DIGITS or more digits."""
+    digits = len(value.normalize().as_tuple().digits)
+    return value == exact or (digits >= MIN_ROUNDED_DIGITS and _round_to_digits(exact, digits) == value)
 
 
 def _round_to_digits(value: Decimal, digits: int) -> Decimal:

@@ -30,7 +30,10 @@ _REWRITES: Sequence[tuple[re.Pattern[str], str]] = [
     (re.compile(r"\bdegrees? (?=celsius|fahrenheit)", re.IGNORECASE), ""),
     (re.compile(r"\bmph\b", re.IGNORECASE), "miles per hour"),
     (re.compile(r"\b([ap])\.\s?m\b\.?", re.IGNORECASE), r"\1m"),
-    (re.compile(r"(?<![\w.,-])(\d{1,9}(?:\.\d{1,9})?)-(?=[^\W\d])"), r"\1 "),  # "a 12-week course"
+    (
+        re.compile(r"(?<![\w.,-])(\d{1,9}(?:\.\d{1,9})?)-(?=[a-z]|[^\W\d]{2})"),
+        r"\1 ",
+    ),  # a 12-week course
     (re.compile(r"\btwice (?=an? |per |every |each |daily|weekly|monthly|yearly)", re.IGNORECASE), "2 times "),
     (re.compile(r"\btwo dozen\b", re.IGNORECASE), "24"),
     (re.compile(r"\ba dozen\b", re.IGNORECASE), "12"),

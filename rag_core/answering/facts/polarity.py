@@ -30,6 +30,9 @@ LIMITING_FORMS = parse_word_forms(  # beside which "not" may be said of what is 
 NO_NEGATION = "none"  # the word of a conflict over a negation that only the passage has
 OPPOSITE_WAYS = {"from": "to", "to": "from"}
 WAY_REACH = 2  # words after "from" or "to"
+RELATING_FORMS = parse_word_forms(  # before a "to" that leads nowhere: "an impact related to currencies"
+    "related relating relative due owing attributable attributed compared according subject similar equal thanks"
+)
 MAX_SIDE_WORDS = 12  # of a comparison
 PIVOT_FORMS = parse_word_forms("than before after over under above below preceded followed morethan lessthan")
 
@@ -172,7 +175,8 @@ def _find_ways(words: Words) -> Mapping[tuple[str, str], str]:
             continue
         after = next((other for other in words[n + 1 : n + 1 + WAY_REACH] if is_content_word(other)), None)
         is_deed = after and after.raw.endswith("ing")  # "from answering" is no way that "to answer" is another of
-        if after and not is_deed and not any(map(str.isdigit, after.form)):
+        is_relation = n > 0 and words[n - 1].form in RELATING_FORMS
+        if after and not is_deed and not is_relation and not any(map(str.isdigit, after.form)):
             found[word.form, after.form] = after.raw
     return found
 

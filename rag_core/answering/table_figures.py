@@ -1,0 +1,160 @@
+"""Figures of a claim looked up in the cells of a table: whether they stand in the row and the year that it names.
+
+A table of a statement has hundreds of figures, so that one which stands in it may be of another row or another year. A
+figure that only such cells have contradicts the claim, and one whose cell agrees needs no word of the text around it.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import chain
+
+from rag_core.answering.computing.stored_tables import StoredTable, read_stored_tables
+from rag_core.answering.facts.amount_reading import CURRENCIES, Amount, read_amounts
+from rag_core.answering.facts.amounts import is_computed_from, is_rounded
+from rag_core.answering.facts.comparison import read_words
+from rag_core.answering.facts.conflicts import FactConflict
+from rag_core.answering.facts.notations import rewrite_amounts
+from rag_core.answering.facts.words import Words, has_figure, is_content_word, is_same_word
+from rag_core.core.model import Chunk
+from rag_core.text.figures import parse_figure, read_scale
+from rag_core.text.layout import split_into_parts
+from rag_core.text.normalization import normalize_words
+from rag_core.text.request_memory import remember_in_request
+
+MAX_CELLS = 2_000  # of a chunk, in which each figure of a claim is looked for
+MIN_VALUE = 10  # smaller figures stand in many cells by chance
+_RESPECTIVELY = "respectively"
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFigures:
+    """The figures of a claim whose cells agree with it, as the claim has them, and what the others are cells of."""
+
+    placed: Set[str]
+    conflicts: tuple[FactConflict, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """A figure of a table without its sign, with all factors by which the table may have divided it."""
+
+    value: Decimal
+    scales: tuple[int, ...]
+    unit: str
+    column: int
+    head: str
+    years: Set[str]
+    label: str
+    words: Set[str]  # of the label, with its group where several rows have this label
+
+
+def look_up_figures(claim: Words, chunk: Chunk) -> FoundFigures:
+    """Look up the figures of a claim in the tables of a chunk.
+
+    Where a claim has as many years as figures, they are taken as pairs in their order; where it has fewer years than
+    figures, one figure of a year is enough. A row is another one if the claim names a row of the same table
+    in full that has another figure there, and not the row of its own.
+    """
+    amounts = [one for one in read_amounts(claim) if not one.is_spelled_year and abs(one.value) >= MIN_VALUE]
+    cells = _read_cells(chunk) if amounts else ()
+    found = {one: matches for one in amounts if (matches := [cell for cell in cells if _is_in_cell(one, cell)])}
+    named = {word.form for word in claim if is_content_word(word) and not has_figure(word)}
+    years = _list_years(claim)
+    conflicts = [*_compare_years(found, years), *_compare_rows(found, cells, named)]
+    wrong = {conflict.word for conflict in conflicts}
+    placed = [one for one in found if one.text not in wrong]
+    dated = {year for one in placed for cell in found[one] for year in cell.years if year in years}
+    computed = [one for one in amounts if one not in found and is_computed_from(one, placed, claim)]
+    return FoundFigures(frozenset([*(one.text for one in (*placed, *computed)), *dated]), tuple(conflicts))
+
+
+def _is_in_cell(amount: Amount, cell: _Cell) -> bool:
+    is_share = amount.unit in ("percent", "fraction")
+    if is_share != (cell.unit == "%") and cell.unit:
+        return False
+    if amount.unit and not is_share and amount.unit not in CURRENCIES:
+        return False
+    factors = (1,) if is_share else cell.scales
+    return any(is_rounded(abs(amount.value), cell.value * factor) for factor in factors)
+
+
+def _compare_years(found: dict[Amount, list[_Cell]], years: Sequence[str]) -> Iterator[FactConflict]:
+    """Yield the figures that no cell has in a year of the claim."""
+    known = set(years)
+    dated = {one: cells for one, cells in found.items() if known and all(cell.years for cell in cells)}
+    is_paired = len(years) == len(found) > 1
+    wanted = {one: {years[n]} if is_paired else known for n, one in enumerate(found)}
+    wrong = [one for one, cells in dated.items() if not any(cell.years & wanted[one] for cell in cells)]
+    if len(known) < len(found) and len(wrong) < len(dated):
+        return
+    for one in wrong:
+        yield FactConflict("date", one.text, dated[one][0].head)
+
+
+def _compare_rows(found: dict[Amount, list[_Cell]], cells: Sequence[_Cell], named: Set[str]) -> Iterator[FactConflict]:
+    """Yield the figures of a row that the claim does not name, where it names another row of the same column."""
+    for one, matches in found.items():
+        if one.unit == "percent" or any(not cell.words for cell in matches):
+            continue
+        if any(_has_all(named, cell.words) for cell in matches):
+            continue
+        others = [
+            cell
+            for cell in cells
+            if _has_all(named, cell.words)
+            and any((cell.column, cell.head) == (m.column, m.head) for m in matches)
+            and not any(_is_in_cell(other, cell) for other in found)
+        ]
+        if others:
+            yield FactConflict("number", one.text, f"{others[0].label}: {others[0].value}")
+
+
+def _has_all(named: Set[str], words: Set[str]) -> bool:
+    return bool(words) and all(any(is_same_word(word, form) for form in named) for word in words)
+
+
+def _read_cells(chunk: Chunk) -> tuple[_Cell, ...]:
+    tables = read_stored_tables([chunk]) if "|" in chunk.content else []
+    in_tables = (cell for table in tables if not table.is_list for cell in _list_cells(table))
+    found = chain(in_tables, _list_respective_cells(chunk.content))
+    return tuple(cell for cell, _ in zip(found, range(MAX_CELLS), strict=False))
+
+
+def _list_respective_cells(text: str) -> Iterator[_Cell]:
+    """Yield the figures of sentences such as "It was $497 and $460 in 2018 and 2017, respectively" by the year."""
+    for part in split_into_parts(text) if _RESPECTIVELY in text else ():
+        if part.kind == "row" or _RESPECTIVELY not in part.text:
+            continue
+        words = read_words(rewrite_amounts(part.text))
+        years, amounts = _list_years(words), [one for one in read_amounts(words) if not one.is_spelled_year]
+        if len(years) == len(amounts):
+            for n, (year, one) in enumerate(zip(years, amounts, strict=True)):
+                unit = "%" if one.unit == "percent" else ""
+                yield _Cell(abs(one.value), (1,), unit, n, year, frozenset([year]), "", frozenset())
+
+
+def _list_years(words: Words) -> list[str]:
+    return [word.form for word in words if _YEAR.fullmatch(word.form) and "," not in word.raw]
+
+
+def _list_cells(table: StoredTable) -> Iterator[_Cell]:
+    scale = read_scale(" ".join((table.about, *table.columns)))
+    counts = Counter(row.label for row in table.rows)
+    for row in table.rows:
+        words = _read_label_words(row.label if counts[row.label] == 1 else f"{row.group} {row.label}")
+        for n, cell in enumerate(row.cells):
+            figure = parse_figure(cell) if n != row.name_at else None
+            if figure:
+                head, scales = table.columns[n], tuple({1, scale})
+                years = frozenset(_YEAR.findall(head))
+                yield _Cell(abs(figure.value), scales, figure.unit, n, head, years, row.label, words)
+
+
+@remember_in_request(MAX_CELLS)
+def _read_label_words(label: str) -> Set[str]:
+    words = normalize_words(rewrite_amounts(label))
+    return frozenset(word.form for word in words if is_content_word(word) and not has_figure(word))

@@ -1,0 +1,156 @@
+"""Claims about statements of companies, as filings have them and as chat models write them: the true ones stay.
+
+Groups of rows stand between the years and the figures, a header has two lines, the scale stands in a heading, and a
+claim writes it out, compares years and computes. The figures are made.
+"""
+
+from typing import get_args
+
+import pytest
+
+from rag_core.answering.citations import evidence_from_hits, rank_passages_for_judge
+from rag_core.answering.facts.comparison import read_words
+from rag_core.answering.overruling import overrule_by_facts
+from rag_core.answering.record_claims import judge_by_records
+from rag_core.answering.records import read_records
+from rag_core.answering.statements import make_claims, read_statements
+from rag_core.answering.table_figures import look_up_figures
+from rag_core.core.model import Chunk, Finding, Hit, Judgement, Span
+
+TITLE = "Tarnmoor Instruments, Inc.: FORM 10-K, fiscal year ended May 31, 2023"
+BALANCE = """|  | May 31, 2023 (In millions, except par value) | May 31, 2022 (In millions, except par value) |
+| ASSETS |  |  |
+| Current assets: |  |  |
+Cash and cash equivalents | $ 2,410 | $ 1,869
+Accounts receivable, net | 695 | 592
+Total current assets | 7,743 | 8,875
+Goodwill | 4,773 | 4,501
+Total assets | $ 25,981 | $ 23,847
+| LIABILITIES |  |  |
+Short-term debt | $ 781 | $ 1,451
+Long-term debt | 9,234 | 7,509
+Retained (loss) earnings | (412 ) | 310"""
+EARNINGS = """Joint venture earnings follow:
+
+|  | Fiscal Year | Fiscal Year | Fiscal Year |
+In Millions | 2023 | 2022 | 2021
+Dividends received | 72.6 | 90.5 | 115.7
+| Net sales: |  |  |  |
+Alba | $ 1,894.5 | $ 2,107.9 | $ 2,132.2
+Brenta | 370.2 | 386.9 | 420.5
+Total net sales | 2,264.7 | 2,494.8 | 2,552.7"""
+INCOME = """| Quarters Ended March 31, | 2023 | 2022 | Inc/ (Dec) |  |
+| Revenues |  |  |  |  |
+Sales by own restaurants | $ 2,224.3 | $ 2,302.4 | $ (78.1) | (3)%
+Revenues from franchises | 3,587.5 | 3,262.8 | 324.7 | 10
+TOTAL REVENUES | 5,811.8 | 5,565.2 | 246.6 | 4"""
+SEGMENTS = """| Greater China: |  |  |  |
+Net sales | $ 40,308 | $ 43,678 | $ 51,942
+Operating income | $ 15,261 | $ 16,232 | $ 19,742
+| Japan: |  |  |  |
+Net sales | $ 21,418 | $ 21,506 | $ 21,733
+Operating income | $ 9,279 | $ 9,369 | $ 9,500"""
+PROSE = (
+    "Depreciation expense was $497 million, $460 million and $435 million for the years ended December 31, 2023, 2022 "
+    "and 2021, respectively. Net sales rose by 4 %, including an unfavorable impact of 1 % related to items that "
+    "affect comparability."
+)
+SCALE = ("Statement of income", "Dollars in millions, except per share data")
+TRUE = [
+    (BALANCE, (), "At the end of May 2023, Tarnmoor held cash and cash equivalents of $2,410 million."),
+    (BALANCE, (), "Cash and equivalents rose from $1,869 million at May 31, 2022 to $2,410 million at May 31, 2023."),
+    (BALANCE, (), "Total assets came to $25.981 billion in 2023, compared with $23.847 billion in 2022."),
+    (
+        BALANCE,
+        (),
+        "Short-term debt of $781 million and long-term debt of $9,234 million together were $10,015 million.",
+    ),
+    (BALANCE, (), "Long-term debt grew by 23.0 %, from $7,509 million in 2022 to $9,234 million in 2023."),
+    (BALANCE, (), "Goodwill of $4,773 million was 18.4 % of the total assets of $25,981 million in 2023."),
+    (BALANCE, (), "According to its Form 10-K, Tarnmoor had an accumulated loss of $412 million in 2023."),
+    (
+        EARNINGS,
+        (),
+        "Dividends received were $72.6 million in fiscal 2023, $90.5 million in 2022 and $115.7 million in 2021.",
+    ),
+    (EARNINGS, (), "Net sales of Brenta slipped to $370.2 million in fiscal 2023 from $386.9 million in fiscal 2022."),
+    (INCOME, SCALE, "Franchises brought revenues of $3,587.5 million in the first quarter of 2023."),
+    (INCOME, SCALE, "Total revenues rose to $5,811.8 million in 2023 from $5,565.2 million in 2022."),
+    (SEGMENTS, (), "Operating income of $9,279 on net sales of $21,418 is a margin of about 43.3 % for Japan."),
+    (SEGMENTS, (), "In fiscal 2023 net sales in Greater China were $40,308."),
+    (PROSE, (), "Depreciation went from $435 million in 2021 to $460 million in 2022 and $497 million in 2023."),
+    (PROSE, (), "Net sales rose by 4 %, with an unfavorable impact of 1 % from items that affect comparability."),
+]
+FALSE = [
+    (BALANCE, (), "At the end of May 2022, Tarnmoor held cash and cash equivalents of $2,410 million."),
+    (BALANCE, (), "At the end of May 2023, Tarnmoor held cash and cash equivalents of $2,410 billion."),
+    (BALANCE, (), "Cash and cash equivalents were $2,140 million in 2023."),
+    (BALANCE, (), "Total assets were $7,743 million in 2023."),
+    (BALANCE, (), "Goodwill was $9,234 million in 2023."),
+    (
+        BALANCE,
+        (),
+        "Short-term debt of $781 million and long-term debt of $9,234 million together were $10,115 million.",
+    ),
+    (BALANCE, (), "Long-term debt grew by 18.7 %, from $7,509 million in 2022 to $9,234 million in 2023."),
+    (
+        EARNINGS,
+        (),
+        "Dividends received were $90.5 million in fiscal 2023, $72.6 million in 2022 and $115.7 million in 2021.",
+    ),
+    (INCOME, SCALE, "Total revenues were $5,565.2 million in 2023."),
+    (INCOME, SCALE, "Total revenues were $5,811.8 thousand in 2023."),
+    (SEGMENTS, (), "Operating income of $9,279 on net sales of $21,418 is a margin of about 34.3 % for Japan."),
+    (PROSE, (), "Depreciation went from $497 million in 2021 to $460 million in 2022 and $435 million in 2023."),
+]
+
+
+def find_best_of_yes(content: str, headings: tuple[str, ...], claim: str) -> Finding:
+    """Return the best that is left of a yes to a claim, on whichever part of the passage the judge rests it."""
+    passages = rank_passages_for_judge(claim, evidence_from_hits([Hit(build_chunk(content, headings), 1.0)]))
+    found = {
+        overrule_by_facts(claim, passages, Judgement("supported", 0.95, n, judge="yes"), "").finding
+        for n in range(len(passages))
+    }
+    return next(finding for finding in get_args(Finding) if finding in found)
+
+
+def build_chunk(content: str, headings: tuple[str, ...] = ()) -> Chunk:
+    span = Span(0, len(content), 7, 1, content.count("\n") + 1)
+    return Chunk("report", "report", 0, content, TITLE, "report.pdf", "report", spans=(span,), heading_path=headings)
+
+
+@pytest.mark.parametrize(("content", "headings", "claim"), TRUE)
+def test_a_true_claim_about_figures_stays_supported(content: str, headings: tuple[str, ...], claim: str) -> None:
+    """S4-27: what a filing states is no less stated for being a figure in millions below a year."""
+    assert find_best_of_yes(content, headings, claim) == "supported"
+
+
+@pytest.mark.parametrize(("content", "headings", "claim"), FALSE)
+def test_a_figure_of_another_row_year_or_scale_is_overruled(
+    content: str, headings: tuple[str, ...], claim: str
+) -> None:
+    """S4-27: no judge's yes stands on it."""
+    assert find_best_of_yes(content, headings, claim) != "supported"
+
+
+def test_a_figure_is_told_by_the_year_and_the_row_of_its_cell() -> None:
+    chunk = build_chunk(BALANCE)
+    placed = look_up_figures(read_words("Goodwill was $4,773 million in 2023, and $4,501 million in 2022."), chunk)
+    assert placed.placed == {"$4,773 million", "$4,501 million", "2023", "2022"}
+    assert placed.conflicts == ()
+    [other_year] = look_up_figures(read_words("Goodwill was $4,773 million in 2022."), chunk).conflicts
+    assert other_year.reason.startswith("date: $4,773 million (the passage: May 31, 2023")
+    [other_row] = look_up_figures(read_words("Goodwill was $592 million in 2022."), chunk).conflicts
+    assert other_row.reason == "number: $592 million (the passage: Goodwill: 4501)"
+
+
+@pytest.mark.parametrize(("unit", "finding"), [("million", None), ("", "supported"), ("dozen", "contradicted")])
+def test_a_record_in_millions_leaves_a_claim_that_writes_them_out_to_the_judge(unit: str, finding: str | None) -> None:
+    content = (
+        "| In millions | 2023 | 2022 |\n| --- | --- | --- |\n| Revenue | 5,811 | 5,565 |\n| Costs | 4,100 | 4,090 |"
+    )
+    figure = "6,811" if unit == "dozen" else f"5,811 {unit}".strip()
+    [claim] = make_claims(read_statements(f"The revenue 2023 was {figure}."))
+    judged = judge_by_records(claim, read_records(evidence_from_hits([Hit(build_chunk(content), 1.0)])))
+    assert (judged and judged.finding) == finding

@@ -94,14 +94,20 @@ def _make_environment(base_python: str) -> Path:
     stamp, mark = VENV / "made-for", hashlib.sha256(wanted.encode()).hexdigest()
     python = VENV / "bin" / "python"
     if not stamp.exists() or stamp.read_text("utf-8") != mark:
-        # what is imported is compiled then, which is a small part of what is installed
-        # by our pip: one of its own takes 3.5 s of CPU to install
-        pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "-q"]
-        pip += ["--disable-pip-version-check", "--no-compile"]
         subprocess.run([base_python, "-m", "venv", "--clear", "--without-pip", str(VENV)], check=True)
-        subprocess.run([*pip, *WORKER, *STORE, "-r", str(ROOT / "requirements.txt")], check=True)
+        _install_packages(python, *WORKER, *STORE, "-r", str(ROOT / "requirements.txt"))
         stamp.write_text(mark, "utf-8")
     return python
+
+
+def _install_packages(python: Path, *packages: str) -> None:
+    """Install by our uv, which takes a tenth of the CPU, or by our pip; what is imported is compiled then."""
+    uv = Path(sys.executable).with_name("uv")
+    by_uv = [str(uv), "pip", "install", "-q", "--python", str(python), *packages]
+    if uv.exists() and not subprocess.run(by_uv, env={**os.environ, "UV_SYSTEM_CERTS": "1"}, check=False).returncode:
+        return
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "-q", "--disable-pip-version-check"]
+    subprocess.run([*pip, "--no-compile", *packages], check=True)
 
 
 @contextmanager

@@ -74,6 +74,14 @@ def fail() -> Extraction:
     raise AttributeError("a parser's own fault")
 
 
+def want_numpy() -> Extraction:
+    try:
+        import numpy  # noqa: F401
+    except ModuleNotFoundError:
+        return said("not there")
+    return said("there")
+
+
 def escape() -> Extraction:
     """Everything that Python offers to get out; the text says what worked."""
     tries: dict[str, Callable[[], object]] = {
@@ -116,6 +124,7 @@ def _checked(result: int) -> None:
 LINE = '{"text": "x", "kind": "paragraph", "line_start": 1, "line_end": 1'
 HEAD = '{"pages": null, "extractor": "planted", "notes": [], "title": "", "blocks": %s}\n'
 DEEDS: dict[str, Callable[[], Extraction]] = {
+    "numpy": want_numpy,
     "hang": hang,
     "fork": fork_and_hang,
     "spin": spin,

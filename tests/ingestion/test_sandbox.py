@@ -165,6 +165,13 @@ async def test_a_parser_reaches_no_file_no_network_and_no_other_process(deed: st
     assert extraction.blocks[0].text == "worked:"
 
 
+@pytest.mark.usefixtures("_planted")
+async def test_a_parser_does_without_numpy() -> None:
+    """As in the deployed app; openpyxl would load it for nothing."""
+    extraction = await done("numpy")
+    assert extraction.blocks[0].text == "not there"
+
+
 async def test_the_event_loop_goes_on_while_a_document_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """C24: the server is unaffected."""
     monkeypatch.setattr(sandbox, "EXTRACTION_CHILD_MODULE", planted.__name__)

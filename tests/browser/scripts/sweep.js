@@ -66,6 +66,9 @@ async (look, { page, payloads, replies, params, pressed }) => {
     if (element.matches("button")) element.click();
   };
   const app = document.getElementById("app");
+  const plain = new CSSStyleSheet(); // all of it is shown, one below the other: half of the layout of tables and wrapped lines
+  plain.replaceSync("#app * { display: block !important; float: none !important; position: static !important; white-space: pre !important }");
+  document.adoptedStyleSheets = [plain];
   const found = [];
   let shown = "";
   app.hidden = true;

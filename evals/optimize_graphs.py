@@ -13,6 +13,7 @@ from pathlib import Path
 import onnx
 import onnxruntime
 
+from evals.bert_graphs import drop_batch_parts, keep_first_row
 from rag_core.providers import local_models
 from rag_core.providers.bert import SLOW_FUSIONS
 
@@ -20,10 +21,11 @@ MIN_EXTERNAL_BYTES = 10_000  # of weights: what is smaller ships
 WEIGHT_TYPES = (onnx.TensorProto.INT8, onnx.TensorProto.UINT8)  # a byte each, so that they may begin anywhere in a file
 
 
-def optimize_graph(model_file: Path) -> onnx.ModelProto:
-    """Return the optimized graph of a model, its weights by their places in the model's file.
+def optimize_graph(model_file: Path, *, reads_first_row: bool) -> onnx.ModelProto:
+    """Return a model's optimized graph for one sequence at a time, its weights by their places in the model's file.
 
-    Raises ValueError for weights that do not stand there as they are.
+    A model that `reads_first_row` alone computes no other row in its last layer. Raises ValueError for weights that do
+    not stand there as they are.
     """
     with tempfile.TemporaryDirectory() as folder:
         options = onnxruntime.SessionOptions()
@@ -32,6 +34,9 @@ def optimize_graph(model_file: Path) -> onnx.ModelProto:
         providers = ["CPUExecutionProvider"]
         onnxruntime.InferenceSession(str(model_file), options, providers=providers, disabled_optimizers=SLOW_FUSIONS)
         model = onnx.load(options.optimized_model_filepath)
+    drop_batch_parts(model.graph)
+    if reads_first_row:
+        keep_first_row(model.graph)
     _refer_to_weights(model, model_file)
     used = {node.domain for node in model.graph.node}
     operator_sets = [one for one in model.opset_import if one.domain in used]
@@ -63,7 +68,8 @@ def main() -> None:
         if folder is None:
             raise SystemExit(local_models.MODELS_NOT_INSTALLED)
         file = chosen.folder / local_models.GRAPH_FILES[local_models.hash_model(folder)]
-        onnx.save(optimize_graph(folder / "model.onnx"), str(file))
+        model = optimize_graph(folder / "model.onnx", reads_first_row=role == "reranker")
+        onnx.save(model, str(file))
         print(f"{file}: {file.stat().st_size:,} bytes")
 
 

@@ -34,5 +34,5 @@ def test_the_models_of_a_process_are_loaded_once_and_are_the_real_ones() -> None
     assert one._load_once().session is other._load_once().session
     real = one._load_once().session._session
     ids = np.array([[101, 7, 8, 102, 9, 102]])
-    feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.array([[0, 0, 0, 0, 1, 1]])}
+    feed = {"input_ids": ids, "token_type_ids": np.array([[0, 0, 0, 0, 1, 1]])}
     assert real.run(None, feed)[0][0].tobytes() == one.run([7, 8], [9]).tobytes()

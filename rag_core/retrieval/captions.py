@@ -68,7 +68,8 @@ async def extract_captions_and_answers(
 def highlight_terms(text: str, query_terms: frozenset[str]) -> str:
     """Format a text as HTML with the words of `query_terms` in <em>, and everything else escaped."""
     parts = re.split(r"(\w+)", text)
-    matches = {word for word in set(parts[1::2]) if extract_terms(word) & query_terms}
+    words = list(set(parts[1::2]))
+    matches = {word for word, count in zip(words, count_shared_terms(query_terms, words), strict=True) if count}
     runs = [(marked, "".join(run)) for marked, run in groupby(parts, matches.__contains__)]
     return "".join(f"<em>{run}</em>" if marked else escape(run, quote=False) for marked, run in runs)
 

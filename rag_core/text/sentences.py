@@ -14,7 +14,8 @@ _LIST_ITEM = re.compile(r"\n(?=(?:[ \t]{0,20}(?:[-*•▪◦●‣|#]|\d{1,3}[.)
 # the mark of a list item: sentencex misses all sentence ends after the last mark, and takes "1." for a sentence
 _LIST_MARKER = re.compile(r"^([ \t]{0,20})([-*•▪◦●‣]|\d{1,3}[.)])(?=\s)", re.MULTILINE)
 # whole words that sentencex takes for abbreviations before a title such as "Dr."; "No. 5" and "Ill. Rev." are such
-_WHOLE_WORD = re.compile(r"\b(?:May|me|no|ill|miss|ore)(?=\. [A-Z])")
+_WHOLE_WORDS = ("May", "me", "no", "ill", "miss", "ore")
+_WHOLE_WORD = re.compile(rf"\b(?:{'|'.join(_WHOLE_WORDS)})(?=\. [A-Z])")
 # a numbered title on its own line, as in PDF text, is not part of the sentence below
 _NUMBERED_TITLE = re.compile(
     r"^\d{1,2}(?:\.\d{1,2}){0,3}\.?[ \t]{1,9}[A-Z][^\n.!?;:]{0,70}\n(?=[A-Z0-9])", re.MULTILINE
@@ -46,7 +47,8 @@ def _find_sentence_boundaries(text: str) -> Iterator[tuple[int, int]]:
     from sentencex import get_sentence_boundaries
 
     unmarked = _LIST_MARKER.sub(lambda mark: mark[1] + "I" * len(mark[2]), text)
-    unmarked = _WHOLE_WORD.sub(lambda word: "x" * len(word[0]), unmarked)
+    if any(f"{word}. " in unmarked for word in _WHOLE_WORDS):  # a tenth of the time of the pattern
+        unmarked = _WHOLE_WORD.sub(lambda word: "x" * len(word[0]), unmarked)
     start = 0
     while start < len(text):
         window_end = _find_window_end(unmarked, start)
@@ -74,7 +76,9 @@ def _find_line_or_word_end(text: str, start: int, end: int) -> int:
 
 
 def _split_list_items(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Split a range at list items, table rows and numbered titles."""
+    """Split a range at list items, table rows and numbered titles, which are lines of their own."""
+    if "\n" not in text[start:end].rstrip():
+        return [(start, end)]
     items = [item.end() for item in _LIST_ITEM.finditer(text, start, end)]
     titles = [edge for title in _NUMBERED_TITLE.finditer(text, start, end) for edge in title.span()]
     return list(pairwise(sorted([start, *items, *titles, end])))

@@ -2,13 +2,16 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
 
 from rag_core.text.periods import write_out_periods
 from rag_core.text.raised_marks import mask_footnote_marks
 from rag_core.text.stop_words import QUESTION_STOP_WORDS
 
 WORD_PATTERN = re.compile(r"\w+")
+_LETTER_WHEN_FOLDED = "\u0345"  # the only mark that is a letter when folded; all others fold to their own kind
+_NOTHING = re.compile(r"(?!)")
 
 
 def normalize_query_text(text: str) -> str:
@@ -28,11 +31,12 @@ def count_shared_terms(wanted: frozenset[str], texts: Sequence[str]) -> list[int
 
 def count_term_occurrences(wanted: frozenset[str], texts: Sequence[str]) -> list[Counter[str]]:
     """Return for each text how often it has each of the wanted terms; each distinct word is stemmed once."""
-    text_words = [Counter(_list_words(text)) for text in texts]
+    pattern = _compile_beginnings(wanted)
+    text_words = [_list_words(text, pattern) for text in texts]
     wanted_stems = {
         word: stem for word in set().union(*text_words) - QUESTION_STOP_WORDS if (stem := stem_word(word)) in wanted
     }
-    return [_count_stems(wanted_stems, words) for words in text_words]
+    return [Counter(wanted_stems[word] for word in words if word in wanted_stems) for words in text_words]
 
 
 def stem_word(word: str) -> str:
@@ -48,13 +52,17 @@ def stem_word(word: str) -> str:
     return folded
 
 
-def _count_stems(stems: Mapping[str, str], word_counts: Counter[str]) -> Counter[str]:
-    counts: Counter[str] = Counter()
-    for word in stems.keys() & word_counts.keys():
-        counts[stems[word]] += word_counts[word]
-    return counts
+@lru_cache(maxsize=64)
+def _compile_beginnings(terms: frozenset[str]) -> re.Pattern[str]:
+    """Return a pattern of the words that begin as one of the terms, as each word with such a stem does."""
+    beginnings = sorted(re.escape(term.removesuffix("y")) for term in terms)  # "cities" has the stem "city"
+    return re.compile(rf"\b(?:{'|'.join(beginnings)})\w*") if beginnings else _NOTHING
 
 
-def _list_words(text: str) -> list[str]:
-    """Return the case-folded words of a text, those of FY22 as of fiscal 2022."""
-    return [word.casefold() for word in WORD_PATTERN.findall(write_out_periods(mask_footnote_marks(text)))]
+def _list_words(text: str, pattern: re.Pattern[str] = WORD_PATTERN) -> list[str]:
+    """Return the case-folded words of a text that fit the pattern, those of FY22 as of fiscal 2022."""
+    text = write_out_periods(mask_footnote_marks(text))
+    folded = text.casefold()
+    if len(folded) == len(text) and _LETTER_WHEN_FOLDED not in text:  # its words are where those of the text are
+        return pattern.findall(folded)
+    return [word.casefold() for word in WORD_PATTERN.findall(text)]

@@ -40,6 +40,15 @@ def test_the_terms_that_texts_share_with_a_question_are_counted_as_if_one_by_one
     assert count_shared_terms(wanted, texts) == [len(extract_terms(text) & wanted) for text in texts]
 
 
+@pytest.mark.parametrize("text", ["cities", "the City's", "CITIES, İzmir", "\u0345city", "ﬁve cities"])
+def test_a_word_is_found_by_how_it_begins_in_every_script(text: str) -> None:
+    assert count_shared_terms(extract_terms("Which city?"), [text, "capacity"]) == [1, 0]
+
+
+def test_of_no_terms_a_text_has_none() -> None:
+    assert count_shared_terms(frozenset(), ["any text"]) == [0]
+
+
 @pytest.mark.parametrize("text", ["What is P0700?", "  what\tIS\n p0700? ", "WHAT IS P0700?"])
 def test_case_and_white_space_do_not_make_another_question(text: str) -> None:
     assert normalize_query_text(text) == "what is p0700?"

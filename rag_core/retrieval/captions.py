@@ -11,7 +11,8 @@ from rag_core.core.ports import Reranker
 from rag_core.text.sentences import find_sentences
 from rag_core.text.terms import count_shared_terms, extract_terms
 
-CAPTION_CANDIDATE_SENTENCES = 3  # sentences of each hit that the cross-encoder scores
+CAPTION_CANDIDATE_SENTENCES = 3  # sentences of each hit that the cross-encoder scores, at most
+MAX_MISSING_TERMS = 1  # of those, against the sentence with most: one without two more never became a caption
 MAX_CAPTION_CHARS = 400  # a table row, or a list without full stops, can be long
 # a semantic answer is at least as likely as not to be relevant, by the cross-encoder's own score
 MIN_SEMANTIC_ANSWER_SCORE = 0.5
@@ -80,13 +81,14 @@ def _select_semantic_answers(candidates: Sequence[_ScoredSentence], count: int) 
 
 
 def _rank_sentences_by_shared_terms(hit: Hit, query_terms: frozenset[str], count: int) -> list[str]:
-    """Return the `count` sentences that share most terms with the question, earlier ones first among equals."""
+    """Return at most `count` sentences that share most terms with the question, earlier ones first among equals."""
     content = hit.chunk.content
     texts = [content[start:end][:MAX_CAPTION_CHARS] for start, end in find_sentences(content)] or [
         content[:MAX_CAPTION_CHARS]
     ]
     counts = count_shared_terms(query_terms, texts)
-    return [texts[n] for n in sorted(range(len(texts)), key=lambda n: -counts[n])[:count]]
+    least = max(counts) - MAX_MISSING_TERMS
+    return [texts[n] for n in sorted(range(len(texts)), key=lambda n: -counts[n])[:count] if counts[n] >= least]
 
 
 def _attach_caption(hit: Hit, query_terms: frozenset[str], sentence: str) -> Hit:

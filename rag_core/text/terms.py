@@ -26,17 +26,12 @@ def extract_terms(text: str) -> frozenset[str]:
 
 def count_shared_terms(wanted: frozenset[str], texts: Sequence[str]) -> list[int]:
     """Return for each text how many of the wanted terms it has."""
-    return [len(counts) for counts in count_term_occurrences(wanted, texts)]
+    return [len(set(terms)) for terms in _list_wanted_terms(wanted, texts)]
 
 
 def count_term_occurrences(wanted: frozenset[str], texts: Sequence[str]) -> list[Counter[str]]:
-    """Return for each text how often it has each of the wanted terms; each distinct word is stemmed once."""
-    pattern = _compile_beginnings(wanted)
-    text_words = [_list_words(text, pattern) for text in texts]
-    wanted_stems = {
-        word: stem for word in set().union(*text_words) - QUESTION_STOP_WORDS if (stem := stem_word(word)) in wanted
-    }
-    return [Counter(wanted_stems[word] for word in words if word in wanted_stems) for words in text_words]
+    """Return for each text how often it has each of the wanted terms."""
+    return [Counter(terms) for terms in _list_wanted_terms(wanted, texts)]
 
 
 def stem_word(word: str) -> str:
@@ -50,6 +45,16 @@ def stem_word(word: str) -> str:
         if folded.endswith(ending) and len(folded) - len(ending) > 3:
             return folded.removesuffix(ending)
     return folded
+
+
+def _list_wanted_terms(wanted: frozenset[str], texts: Sequence[str]) -> list[list[str]]:
+    """Return for each text the wanted terms where they stand in it; each distinct word is stemmed once."""
+    pattern = _compile_beginnings(wanted)
+    text_words = [_list_words(text, pattern) for text in texts]
+    wanted_stems = {
+        word: stem for word in set().union(*text_words) - QUESTION_STOP_WORDS if (stem := stem_word(word)) in wanted
+    }
+    return [[wanted_stems[word] for word in words if word in wanted_stems] for words in text_words]
 
 
 @lru_cache(maxsize=64)

@@ -17,6 +17,8 @@ STANDING_DEPTH = RANKED_CANDIDATES
 # log odds, see docs/decisions/0055-what-a-judge-is-worth.md
 MIN_SPREAD, MAX_SPREAD = 1.0, 4.0
 HALF_TRUSTED, TRUST_SLOPE = 2.0, 2.0  # those of the best passage at which the model's order counts half, and the width
+# a model as sure as this of one of the first reads no more: 0.9997 (docs/decisions/0131-fewer-and-cheaper-pairs.md)
+FIRST_READ, SURE_LOG_ODDS = 5, 8.0
 
 
 async def rerank_hits(
@@ -24,21 +26,32 @@ async def rerank_hits(
 ) -> list[Hit]:
     """Rerank the first `count` hits by cross-encoder, see `blend_with_search_scores`; the rest keep their order.
 
-    Scores are kept as the signal "semantic". When a store's own semantic ranker has already scored these hits, no
-    model is called, and the hits that it scored are sorted by its scores.
+    Where the search counts as well, by `prior`, a model that is sure of one of the first reads no more. Scores are
+    kept as the signal "semantic". When a store's own semantic ranker has already scored these hits, no model is called,
+    and the hits that it scored are sorted by its scores.
 
     Raises:
         Unavailable: there is no cross-encoder, or it did not answer.
     """
-    head, tail = hits[:count], hits[count:]
+    head = hits[:count]
     if not head:
         return list(hits)
     if has_semantic_scores(head):
         scored = list(takewhile(lambda hit: "semantic" in hit.signals, hits))
         return [*sorted(scored, key=lambda hit: -hit.signals["semantic"]), *hits[len(scored) :]]
-    scores = await reranker.score_passages(query_text, [prepend_title(hit.chunk) for hit in head])
+    scores = await _score_until_sure(query_text, head, reranker, at_least=FIRST_READ if prior else count)
+    head, tail = hits[: len(scores)], hits[len(scores) :]
     rescored = [replace(h, signals={**h.signals, "semantic": s}) for h, s in zip(head, scores, strict=True)]
     return [*blend_with_search_scores(query_text, rescored, scores, compute_standings(hits), prior=prior), *tail]
+
+
+async def _score_until_sure(query_text: str, hits: Ranking, reranker: Reranker, *, at_least: int) -> list[float]:
+    """Return the scores of the first `at_least` hits, and of the others unless the model is sure of one of these."""
+    passages = [prepend_title(hit.chunk) for hit in hits]
+    scores = list(await reranker.score_passages(query_text, passages[:at_least]))
+    if passages[at_least:] and to_log_odds(max(scores)) < SURE_LOG_ODDS:
+        scores += await reranker.score_passages(query_text, passages[at_least:])
+    return scores
 
 
 def prepend_title(chunk: Chunk) -> str:

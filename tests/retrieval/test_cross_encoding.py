@@ -24,6 +24,17 @@ async def test_without_a_ranker_it_is_unavailable() -> None:
         await rerank_hits("oil", FOUND, Down(), count=3)
 
 
+async def test_a_ranker_that_is_sure_of_one_of_the_first_reads_no_more() -> None:
+    """Unless its order alone counts: what it has not read could not be compared."""
+    found = [hit(str(n), content="gearbox" if n else "gearbox oil") for n in range(9)]
+    for text, prior, read in (("gearbox oil", 2, [5]), ("gearbox oil", 0, [8]), ("gearbox wear", 2, [5, 3])):
+        ranker = OverlapReranker()
+        ranked = await rerank_hits(text, found, ranker, count=8, prior=prior)
+        assert [len(passages) for passages in ranker.calls] == read
+        assert ["semantic" in h.signals for h in ranked] == [True] * sum(read) + [False] * (9 - sum(read))
+        assert [h.chunk.id for h in ranked[sum(read) :]] == [h.chunk.id for h in found[sum(read) :]]
+
+
 async def test_what_a_stores_own_ranker_has_judged_is_not_asked_again() -> None:
     """S1-07: unless one of the head was not: the scores of two rankers do not compare."""
     judged = [hit("a", semantic=0.2), hit("b", semantic=0.9), hit("c", content="oil")]

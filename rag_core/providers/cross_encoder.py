@@ -15,7 +15,7 @@ WINDOW_TOKENS = 128  # long windows hide a single fact, and MS MARCO trained the
 WINDOW_OVERLAP_TOKENS = 32
 MAX_TITLE_TOKENS = 32  # of the title before each window: company, kind and period of a filing have 20 to 30
 READ_WINDOWS = 2  # of a passage: as good as all, in a third of the time (docs/decisions/0049-two-windows-a-passage.md)
-UNDECIDED_LOGITS = (-2.0, 2.0)  # of the first window, at which the second is read: probabilities of 0.12 and 0.88
+UNDECIDED_LOGITS = (-2.0, 3.0)  # of the first window, at which the second is read: probabilities of 0.12 and 0.95
 MAX_QUERY_TOKENS = (
     128  # some 500 characters; MS MARCO's queries have 6 words on average, and each token costs in each pair
 )

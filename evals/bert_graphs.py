@@ -71,7 +71,7 @@ def _fix_scales(graph: onnx.GraphProto) -> None:
 def _drop_unused(graph: onnx.GraphProto) -> None:
     """Leave out nodes, weights and inputs that no output needs."""
     needed = {output.name for output in graph.output}
-    nodes = []
+    nodes: list[onnx.NodeProto] = []
     for node in reversed(graph.node):
         if needed.intersection(node.output):
             nodes.insert(0, node)

@@ -12,7 +12,7 @@ from rag_core.text.sentences import find_sentences
 from rag_core.text.terms import count_shared_terms, extract_terms
 
 CAPTION_CANDIDATE_SENTENCES = 3  # sentences of each hit that the cross-encoder scores, at most
-MAX_MISSING_TERMS = 1  # of those, against the sentence with most: one without two more never became a caption
+MAX_MISSING_TERMS = 1  # of those, against the sentence with most: one that lacks two more is hardly ever the caption
 MAX_CAPTION_CHARS = 400  # a table row, or a list without full stops, can be long
 # a semantic answer is at least as likely as not to be relevant, by the cross-encoder's own score
 MIN_SEMANTIC_ANSWER_SCORE = 0.5

@@ -12,7 +12,7 @@ from rag_core.core.ports import Embedder, Reranker
 
 DEFAULT_CACHE_FILE = Path(".cache/evals.sqlite3")
 # part of the key of a pair's score: it changes with how the local cross-encoder reads a pair
-SCORES_OF = "two windows, the second where undecided"
+SCORES_OF = "two windows, the second between log odds of -2 and 3, the last layer of one row"
 
 
 class EvaluationCache:

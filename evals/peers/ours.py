@@ -8,11 +8,14 @@ from itertools import groupby
 from pathlib import Path
 
 from evals.peers.speech import TOP, Floats, Row, serve_engine
+from rag_core.core.batching import batch_items
+from rag_core.core.concurrency import run_together
 from rag_core.core.json_codec import span_from_json_array
 from rag_core.core.model import Chunk, Document, Filter, Scope
 from rag_core.core.ports import ChunkStore, Probe
 
 SCOPE = Scope("bench")
+BATCH_CHUNKS = 512  # of documents that are handed over at once, where others are given a whole table
 
 
 class Ours:
@@ -20,8 +23,9 @@ class Ours:
         self._store, self._runner = store, asyncio.Runner()
 
     def build(self, rows: Sequence[Row]) -> None:
-        for _, part in groupby(rows, lambda row: row.document):
-            self.replace(list(part))
+        documents = [list(part) for _, part in groupby(rows, lambda row: row.document)]
+        for batch in batch_items(documents, len, max_items=BATCH_CHUNKS, max_size=BATCH_CHUNKS):
+            self._runner.run(self._replace_documents(batch))
 
     def open(self) -> None:
         """Do nothing, for the first question opens the store."""
@@ -33,11 +37,17 @@ class Ours:
         return [(hit.chunk.id, hit.chunk.content) for hit in ranking]
 
     def replace(self, rows: Sequence[Row]) -> None:
+        self._runner.run(self._replace_documents([rows]))
+
+    async def _replace_documents(self, documents: Sequence[Sequence[Row]]) -> None:
+        await run_together(self._replace_document(rows) for rows in documents)
+
+    async def _replace_document(self, rows: Sequence[Row]) -> None:
         title = rows[0].document
         document = Document(title, SCOPE.workflow_id, "", title, title, "bench")
         chunks = [_build_chunk(row) for row in rows]
         vectors = [row.vector.tolist() for row in rows]
-        self._runner.run(self._store.replace_document(document, chunks, vectors, SCOPE, space="bench"))
+        await self._store.replace_document(document, chunks, vectors, SCOPE, space="bench")
 
 
 def _build_chunk(row: Row) -> Chunk:

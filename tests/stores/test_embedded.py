@@ -322,7 +322,7 @@ async def test_a_word_index_that_lost_chunks_is_built_again(folder: Path) -> Non
 async def test_a_write_brings_the_word_index_up_before_it_falls_far_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag_core.stores.embedded.store.MAX_UNINDEXED_DOCUMENTS", 3)
+    monkeypatch.setattr("rag_core.stores.embedded.store.MAX_UNINDEXED_CHUNKS", 3)
     store = EmbeddedStore(tmp_path)
     for turn in range(4):
         await put(store, f"d{turn}", ["text"])

@@ -19,12 +19,13 @@ from rag_core.stores.embedded import reads, records, writes
 from rag_core.stores.embedded.change_mark import ChangeMark, write_change_mark
 from rag_core.stores.embedded.database import DAMAGE_CODE, IndexDatabase, get_database_file
 from rag_core.stores.embedded.disk_reserve import give_up_disk_reserve, make_disk_reserve
+from rag_core.stores.embedded.group_commit import DocumentWrite, GroupCommit
 from rag_core.stores.embedded.open_index import OpenIndex, open_index, open_salvaged_index
 from rag_core.stores.embedded.parsed_chunks import forget_kept_chunks
 from rag_core.stores.embedded.records import WorkflowState
 from rag_core.stores.embedded.search import EmbeddedSearch
 
-MAX_UNINDEXED_DOCUMENTS = 256  # documents that writers leave for the next search to add to the lexical index
+MAX_UNINDEXED_CHUNKS = 4096  # that writers leave for the next search to add to the lexical index, in half a second
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -50,7 +51,8 @@ class EmbeddedStore:
         self._opened: OpenIndex | None = None
         self._noted: dict[str, str] = {}  # the damages that were met, by their code
         self._replacements = 0  # of the database by another in its place, which may count the same changes again
-        self._unindexed_documents: Counter[str] = Counter()
+        self._unindexed_chunks: Counter[str] = Counter()  # by workflow
+        self._group_commit = GroupCommit(self._commit_documents)
 
     async def search(
         self, probes: Sequence[Probe], scope: Scope, *, limit: int, filters: Sequence[Filter] = (), rrf_k: int = 60
@@ -89,8 +91,14 @@ class EmbeddedStore:
     async def replace_document(
         self, document: Document, chunks: Sequence[Chunk], vectors: Sequence[Vector | None], scope: Scope, *, space: str
     ) -> ReplacementResult:
-        result = await self._run_write(writes.replace_sqlite_document, scope, document, chunks, vectors, space)
-        await asyncio.to_thread(self._count_unindexed_document, scope.workflow_id)
+        def replace(db: apsw.Connection) -> ReplacementResult:
+            return writes.replace_sqlite_document(db, scope, document, chunks, vectors, space)
+
+        result = await self._group_commit.run(DocumentWrite(replace, len(chunks)))
+        self._unindexed_chunks[scope.workflow_id] += len(chunks)
+        if self._unindexed_chunks[scope.workflow_id] >= MAX_UNINDEXED_CHUNKS:
+            self._unindexed_chunks[scope.workflow_id] = 0
+            await asyncio.to_thread(self._update_lexical_index, scope.workflow_id)
         return result
 
     async def save_summary(self, document_id: str, summary: str, scope: Scope) -> None:
@@ -221,6 +229,9 @@ class EmbeddedStore:
             self._write, lambda db: function(db, scope, *args, **kwargs), is_deletion=is_deletion
         )
 
+    def _commit_documents(self, group: Sequence[DocumentWrite[ReplacementResult]]) -> list[ReplacementResult]:
+        return self._write(lambda db: [one.write(db) for one in group], is_deletion=False)
+
     def _write(self, work: Callable[[apsw.Connection], T], *, is_deletion: bool) -> T:
         """Write in one transaction. On a full disk try again with an empty journal, and a deletion with the reserve."""
         opened = self._get_opened()
@@ -254,12 +265,9 @@ class EmbeddedStore:
         if self._path:
             give_up_disk_reserve(self._path)
 
-    def _count_unindexed_document(self, workflow_id: str) -> None:
+    def _update_lexical_index(self, workflow_id: str) -> None:
         _, search = self._get_database_and_search()
-        self._unindexed_documents[workflow_id] += 1
-        if self._unindexed_documents[workflow_id] >= MAX_UNINDEXED_DOCUMENTS:
-            self._unindexed_documents[workflow_id] = 0
-            search.update_lexical_index(workflow_id)
+        search.update_lexical_index(workflow_id)
 
     def _erase_purged_text(self, workflow: WorkflowState) -> None:
         forget_kept_chunks()

@@ -59,22 +59,23 @@ async def index(turn: int, store: EmbeddedStore, embedder: LastStep, scope: Scop
     await index_document(upload, scope, parts, Run(), chunking=Chunking(), limits=UploadLimits(10**6, 10.0))
 
 
-def write(folder: Path, told: Connection, first: int, lying: bool) -> None:
-    """Write turn after turn from `first`; a `lying` writer acknowledges before it has committed."""
-    asyncio.run(_write(folder, LastStep(told, first, "acknowledged" if lying else "commit"), first))
+def write(folder: Path, told: Connection, first: int, lying: bool, at_once: int = 1) -> None:
+    """Write from turn `first` on, `at_once` together; a `lying` writer acknowledges before it has committed."""
+    asyncio.run(_write(folder, told, first, "acknowledged" if lying else "commit", at_once))
 
 
-async def _write(folder: Path, embedder: LastStep, first: int) -> None:
+async def _write(folder: Path, told: Connection, first: int, says: str, at_once: int) -> None:
     store = EmbeddedStore(folder)
-    told = embedder.told
-    assert told
-    for turn in itertools.count(first):
-        told.send(("extraction", turn))
-        embedder.turn = turn
-        await index(turn, store, embedder)
-        told.send(("acknowledged", turn))
+    for turn in itertools.count(first, at_once):
+        await asyncio.gather(*(_write_turn(store, told, turn + n, says) for n in range(at_once)))
         told.send(("projection", turn))
         await find(store, "every")
+
+
+async def _write_turn(store: EmbeddedStore, told: Connection, turn: int, says: str) -> None:
+    told.send(("extraction", turn))
+    await index(turn, store, LastStep(told, turn, says))
+    told.send(("acknowledged", turn))
 
 
 def write_once(folder: Path, document_id: str, text: str) -> None:

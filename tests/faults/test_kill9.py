@@ -43,13 +43,13 @@ class Ledger:
             self.acknowledged[child_writer.name(turn)] = turn
 
 
-def kill_one(folder: Path, ledger: Ledger, draw: random.Random, *, lying: bool = False) -> None:
+def kill_one(folder: Path, ledger: Ledger, draw: random.Random, *, lying: bool = False, at_once: int = 1) -> None:
     """Start a writer and kill it at a random moment after a random one of its messages."""
     told, tells = PROCESSES.Pipe(duplex=False)
-    child = PROCESSES.Process(target=child_writer.write, args=(folder, tells, ledger.begun + 1, lying))
+    child = PROCESSES.Process(target=child_writer.write, args=(folder, tells, ledger.begun + 1, lying, at_once))
     child.start()
     tells.close()
-    said = [told.recv() for _ in range(draw.randrange(1, 14))]
+    said = [told.recv() for _ in range(draw.randrange(1, 14 * at_once))]
     ledger.shot_after[said[-1][0]] += 1
     spin(draw.random() * 0.01)
     child.kill()
@@ -122,14 +122,14 @@ async def disagreements(store: EmbeddedStore, chunks: Sequence[Chunk]) -> AsyncI
         yield "the facets do not count the chunks of the truth"
 
 
-def kill_many(folder: Path, kills: int, *, lying: bool = False) -> tuple[list[str], Ledger]:
+def kill_many(folder: Path, kills: int, *, lying: bool = False, at_once: int = 1) -> tuple[list[str], Ledger]:
     """Kill writers one after the other until something is wrong."""
     seed = int(os.environ.get("KILL_SEED", "0")) or random.SystemRandom().randrange(1, 10**9)
     print(f"KILL_SEED={seed}")
     draw, ledger = random.Random(seed), Ledger()
     asyncio.run(put_landmarks(folder))
     for _ in range(kills):
-        kill_one(folder, ledger, draw, lying=lying)
+        kill_one(folder, ledger, draw, lying=lying, at_once=at_once)
         if found := asyncio.run(faults(folder, ledger)):
             return found, ledger
     return [], ledger
@@ -148,6 +148,13 @@ def test_nothing_acknowledged_is_lost_and_nothing_is_half_there_after_thirty_kil
     assert not found
     assert len(ledger.shot_after) >= 3, ledger.shot_after
     assert len(ledger.died_in) >= 2, ledger.died_in
+
+
+def test_nothing_acknowledged_is_lost_where_documents_are_committed_together(tmp_path: Path) -> None:
+    """C56, G1: of each of the group the whole document or none of it."""
+    found, ledger = kill_many(tmp_path, 10, at_once=DOCUMENTS)
+    assert not found
+    assert len(ledger.acknowledged) == DOCUMENTS
 
 
 @pytest.mark.soak

@@ -56,9 +56,10 @@ class GroupCommit(Generic[T]):
             return self._commit([own])[0] if own.result is None else own.result
 
     def _take_group(self) -> list[DocumentWrite[T]]:
-        group = [self._waiting.popleft()]
-        while self._waiting and sum(write.chunk_count for write in group) < MAX_GROUP_CHUNKS:
+        group, chunk_count = [], 0
+        while self._waiting and chunk_count < MAX_GROUP_CHUNKS:
             group.append(self._waiting.popleft())
+            chunk_count += group[-1].chunk_count
         return group
 
     def _commit_group(self, group: Sequence[DocumentWrite[T]]) -> None:

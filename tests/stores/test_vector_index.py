@@ -44,3 +44,13 @@ def test_each_of_several_probes_finds_what_it_finds_alone(monkeypatch: pytest.Mo
     assert snapshot.search(probes, None, DEPTH) == alone
     cosines = vectors.astype(np.float64) @ np.asarray(probes[0]) / np.linalg.norm(probes[0])
     assert {row for row, _ in alone[0]} == set(np.argsort(-cosines)[:DEPTH].tolist())
+
+
+def test_of_rows_in_any_order_those_with_a_live_vector_are_found_once() -> None:
+    """Row 5 has no vector and would stand where 6 does, 9 is beyond all, 4 was removed."""
+    rows, live = np.array([1, 2, 4, 6, 8]), np.array([True, True, False, True, True])
+    snapshot = VectorSnapshot(1, rows, rows, live, np.zeros((5, 2), np.float32), np.zeros((5, 2), np.float32))
+    asked = np.array([9, 6, 5, 1, 4, 6, 1])
+    assert snapshot.find_positions_of_rows(asked).tolist() == [0, 3]
+    assert snapshot.find_positions_of_rows(asked[::-1]).tolist() == [0, 3]
+    assert snapshot.find_positions_of_rows(asked[:0]).tolist() == []

@@ -31,6 +31,7 @@ PAIR_WEIGHT = 0.25  # of two terms that follow one another, whose phrase tantivy
 PAIR_SLOP = 1  # words between the two: "return on equity" is found by "return equity"
 MAX_QUERY_PAIRS = 32  # a question has fewer; a query of whole passages is about many things at once
 MAX_SINGLE_TERM_QUERIES = 16  # up to here one query per term is faster than a term set query
+MAX_LOOKED_UP_SHARE = 0.1  # of all chunks: among more admitted ones, looking up each term costs more than it saves
 SEQ_MARKER_VERSION = -1  # the version of the one document whose `row` holds the `seq` that the index has reached
 
 
@@ -101,15 +102,26 @@ class LexicalIndex:
 
         Each condition is a field and the terms of which a chunk must have at least one; it does not change the score.
         """
-        text_query = self._build_text_query(normalize_characters(text))
-        if text_query is None:
-            return []
-        condition_queries = [
+        clauses = self._build_text_clauses(normalize_characters(text))
+        required = [
             Query.const_score_query(self._build_any_term_query(field, terms), 0.0) for field, terms in conditions
         ]
-        combined_query = Query.boolean_query([(Occur.Must, clause) for clause in (text_query, *condition_queries)])
         with _translate_tantivy_failures(self._generation):
-            return self._search_with_ties(snapshot.searcher, combined_query, depth)
+            if self._admit_few(snapshot.searcher, conditions):
+                clauses, required = [_require_all([clause, *required]) for clause in clauses], []
+            any_clause = Query.boolean_query([(Occur.Should, clause) for clause in clauses])
+            query = _require_all([any_clause, *required])
+            return self._search_with_ties(snapshot.searcher, query, depth) if clauses else []
+
+    def _admit_few(self, searcher: tantivy.Searcher, conditions: Sequence[tuple[str, Sequence[str]]]) -> bool:
+        """Return whether the conditions admit so few chunks that each term of the text is better looked up among them.
+
+        Otherwise every chunk with a term is visited, and those that are not admitted are left out afterwards.
+        """
+        if not conditions or any(len(terms) > MAX_SINGLE_TERM_QUERIES for _, terms in conditions):
+            return False
+        admitted = min(sum(searcher.doc_freq(field, term) for term in terms) for field, terms in conditions)
+        return admitted < MAX_LOOKED_UP_SHARE * searcher.num_docs
 
     def _build_any_term_query(self, field: str, terms: Sequence[str]) -> Query:
         if len(terms) > MAX_SINGLE_TERM_QUERIES:
@@ -130,14 +142,13 @@ class LexicalIndex:
         lowest_score = scores[min(depth, len(scores)) - 1] if scores else 0.0
         return [(int(row or 0), score) for row, score in zip(rows, scores, strict=True) if score >= lowest_score]
 
-    def _build_text_query(self, text: str) -> Query | None:
+    def _build_text_clauses(self, text: str) -> list[Query]:
         stems = self._analyze_without_stop_words(text) or self._analyze(text)
         terms = [(field, stem) for stem in dict.fromkeys(stems) for field in ("content", "title")]
         terms += [("pieces", piece) for piece in dict.fromkeys(extract_code_terms(text))]
         clauses = [self._build_term_query(field, term) for field, term in terms[:MAX_QUERY_TERMS]]
         pairs = list(dict.fromkeys(pairwise(stems)))[:MAX_QUERY_PAIRS]
-        clauses += [self._build_pair_query(pair) for pair in pairs]
-        return Query.boolean_query([(Occur.Should, clause) for clause in clauses]) if clauses else None
+        return clauses + [self._build_pair_query(pair) for pair in pairs]
 
     def _build_term_query(self, field: str, term: str) -> Query:
         query = Query.term_query(self._schema, field, term, "freq")
@@ -243,6 +254,10 @@ class LexicalIndex:
             "facts": [encode_field_value_term(*fact) for fact in collect_stored_field_values(chunk)],
         }
         return Document.from_dict(field_values, self._schema)
+
+
+def _require_all(queries: Sequence[Query]) -> Query:
+    return Query.boolean_query([(Occur.Must, query) for query in queries])
 
 
 def _make_busy_error() -> Unavailable:

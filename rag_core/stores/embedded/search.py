@@ -35,6 +35,8 @@ MEMORY_INDEX_S = 60.0  # until a lexical index that could not be written is trie
 MAX_REMEMBERED_SCOPES = 16  # whose visible versions are kept until a document changes: 160 kB for 20,000 documents
 MAX_SNAPSHOT_ATTEMPTS = 8  # to find a moment in which no other thread or process updates a projection
 
+NO_ROWS = np.empty(0, dtype=np.int64)
+
 ScoredRows = list[records.ScoredRow]
 
 
@@ -308,8 +310,9 @@ def _find_admitted_positions(snapshot: SearchSnapshot, vector_snapshot: VectorSn
     condition = build_filtered_field_values_condition(snapshot.workflow.id, snapshot.filters)
     if snapshot.visible_versions is not None:
         condition = condition.and_where(*build_visible_versions_condition(snapshot.workflow.id, snapshot.scope))
-    rows = snapshot.db.execute(f"select row from facts where {condition.sql}", condition.values)
-    return vector_snapshot.find_positions_of_rows([row for (row,) in rows])
+    # as one text: a hundred thousand integers of Python take longer than all else of a search
+    rows = snapshot.db.execute(f"select group_concat(row) from facts where {condition.sql}", condition.values).get
+    return vector_snapshot.find_positions_of_rows(np.fromstring(rows, dtype=np.int64, sep=",") if rows else NO_ROWS)
 
 
 def _sort_scored_rows(scored_rows: ScoredRows, ids: Mapping[int, str]) -> ScoredRows:

@@ -44,17 +44,16 @@ class VectorSnapshot:
         """Return the positions of the live vectors of these document versions."""
         return np.flatnonzero(self.live & np.isin(self.versions, versions))
 
-    def find_positions_of_rows(self, rows: Sequence[int]) -> Int64Array:
-        """Return the positions of the live vectors of these chunk rows.
+    def find_positions_of_rows(self, rows: Int64Array) -> Int64Array:
+        """Return the positions of the live vectors of these chunk rows, which may come in any order and repeatedly.
 
         Rows only ever grow, so that `self.rows` is sorted and a binary search finds each.
         """
-        sorted_rows = np.unique(np.asarray(rows, dtype=np.int64))
-        positions = np.searchsorted(self.rows, sorted_rows)
-        is_in_range = positions < len(self.rows)
-        positions, sorted_rows = positions[is_in_range], sorted_rows[is_in_range]
-        live_positions: Int64Array = positions[(self.rows[positions] == sorted_rows) & self.live[positions]]
-        return live_positions
+        positions = np.searchsorted(self.rows, rows)
+        is_found = np.append(self.rows, -1)[positions] == rows  # -1 stands for rows beyond all of them
+        is_admitted = np.zeros(len(self.rows), dtype=bool)
+        is_admitted[positions[is_found]] = True
+        return np.flatnonzero(is_admitted & self.live)
 
     def search(self, probes: Sequence[Sequence[float]], among: Int64Array | None, depth: int) -> list[list[ScoredRow]]:
         """Rank rows by cosine for each probe: the best `depth` of all, or of `among`, and any ties with the last."""

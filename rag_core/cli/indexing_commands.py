@@ -4,19 +4,23 @@ import asyncio
 import sys
 from argparse import Namespace
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_core.cli.json_output import print_json
 from rag_core.cli.opened_service import run_with_rag
+from rag_core.core.concurrency import run_in_order
 from rag_core.core.errors import InvalidRequest, Misconfigured
 from rag_core.core.model import Scope
 from rag_core.core.run import Run
 
 if TYPE_CHECKING:
+    from rag_core.cli.input_files import FileOutcome
     from rag_core.ingestion.plan import DryRun
     from rag_core.rag import RAG
 
 EXIT_BUDGET_SPENT = 3  # exit code
+MAX_FILES_AT_ONCE = 4  # one is embedded while others wait for the disk; each may be read in a process of its own
 
 
 @run_with_rag
@@ -48,18 +52,27 @@ async def run_index_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
         indexing_run.warn("no_effect", message) if arguments.json else print(message, file=sys.stderr)
     enrichment_usd = 0.0 if rehearsal else await enrichment_consent.ask_for_enrichment(arguments, rag, files_by_path)
     is_quiet = rehearsal is not None or not progress.bar.disable  # a plan has indexed nothing: it says what it would
+    is_priced = arguments.plan or arguments.budget_usd is not None or arguments.enrichment_usd
+
+    async def index_file(path: Path, is_named: bool) -> "tuple[FileOutcome, Run]":
+        run = indexing_run if is_priced else Run(INDEXING_TIMEOUT_S)
+        spent_usd = run.cost_usd  # None: a price is not known, so no ceiling could be kept
+        left_usd = 0.0 if spent_usd is None else max(0.0, enrichment_usd - spent_usd)
+        return await input_files.index_file(path, is_named, budgeted, scope, run, enrichment_usd=left_usd), run
+
+    def finish_file(indexed: "tuple[FileOutcome, Run]") -> None:
+        outcome, run = indexed
+        progress.finish_file(outcome)
+        if not arguments.json:
+            indexing_output.print_file_outcome(outcome, progress.bar, is_quiet=is_quiet)
+            indexing_output.print_file_warnings(outcome.path, run, progress.bar)
+        if run is not indexing_run:
+            indexing_run.add_part(run)
+
     try:
         with progress.bar:
-            for path, is_named in files_by_path.items():
-                spent_usd = indexing_run.cost_usd  # None: a price is not known, so no ceiling could be kept
-                left_usd = 0.0 if spent_usd is None else enrichment_usd - spent_usd
-                outcome = await input_files.index_file(
-                    path, is_named, budgeted, scope, indexing_run, enrichment_usd=max(0.0, left_usd)
-                )
-                progress.finish_file(outcome)
-                if not arguments.json:
-                    indexing_output.print_file_outcome(outcome, progress.bar, is_quiet=is_quiet)
-                    indexing_output.print_file_warnings(path, indexing_run, progress.bar)
+            indexing = (index_file(path, is_named) for path, is_named in files_by_path.items())
+            await run_in_order(indexing, finish_file, at_once=1 if is_priced else MAX_FILES_AT_ONCE)
     except BudgetSpent as error:
         stopped = f"{error.message}; {terminal_layout.format_count(progress.files_left, 'file')} left"
     except asyncio.CancelledError:  # Ctrl-C
@@ -117,6 +130,8 @@ def _apply_budget(arguments: Namespace, rag: "RAG") -> "tuple[RAG, DryRun | None
     from rag_core.ingestion.plan import DryRun, meter_embedding
     from rag_core.rag import RAG
 
+    if not arguments.plan and arguments.budget_usd is None:
+        return rag, None  # nobody asks how many tokens are sent
     tariff = index_assembly.build_embedding_tariff(rag.settings)
     if not arguments.plan:
         return RAG(meter_embedding(rag.kit, tariff, arguments.budget_usd), rag.settings), None

@@ -1,7 +1,8 @@
 """Awaiting several things at once, so that none of them outlives the failure of another."""
 
 import asyncio
-from collections.abc import Coroutine, Iterable
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -18,3 +19,29 @@ async def run_together(coroutines: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     except BaseExceptionGroup as failures:
         raise failures.exceptions[0] from None
     return [task.result() for task in tasks]
+
+
+async def run_in_order(
+    coroutines: Iterable[Coroutine[Any, Any, T]], tell: Callable[[T], object], *, at_once: int
+) -> None:
+    """Run up to `at_once` at the same time, each begun when there is room, and tell of their results in order.
+
+    The first failure, and being cancelled, cancels the others and is raised; of those that were done it is told first.
+    """
+    begun: deque[asyncio.Task[T]] = deque()
+    try:
+        for coroutine in coroutines:
+            begun.append(asyncio.ensure_future(coroutine))
+            while len(begun) >= at_once:
+                tell(await begun[0])
+                begun.popleft()
+        while begun:
+            tell(await begun[0])
+            begun.popleft()
+    finally:
+        for task in begun:
+            task.cancel()
+        await asyncio.gather(*begun, return_exceptions=True)
+        for task in begun:
+            if not task.cancelled() and not task.exception():
+                tell(task.result())

@@ -193,6 +193,18 @@ class Run:
         self.warnings += [warning for warning in notes.warnings if warning not in self.warnings]
         self.techniques |= notes.techniques
 
+    def add_part(self, part: "Run") -> None:
+        """Add what a part of the work that had a run of its own took, used and noted."""
+        for name, elapsed_ms in part.timings.items():
+            self.timings[name] = round(self.timings.get(name, 0.0) + elapsed_ms, 3)
+        self.degraded += [degradation for degradation in part.degraded if degradation not in self.degraded]
+        self.warnings += part.warnings
+        self.techniques |= part.techniques
+        used = part.add_up_usage(self.add_up_usage({}))
+        self.input_tokens, self.output_tokens = used["input_tokens"], used["output_tokens"]
+        self.layout_pages, self.cost_usd = used["layout_pages"], used["cost_usd"]
+        self.planned_layout_pages += part.planned_layout_pages
+
     def tell(self, event: str, value: Any) -> None:
         """Tell the listener, if there is one, of a step or of the claims that are checked so far."""
         if self.listener:

@@ -238,31 +238,43 @@ INTERRUPTED = """\
 import asyncio, os, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a process in the background begins without
 from rag_core.rag import RAG
-index = RAG.index
+index, done = RAG.index, set()
+kept = sys.argv.pop(1)
 async def interrupted(rag, source, **options):
-    if source.filename == "b.txt":
+    if source.filename[0] not in kept:
+        while done < set(kept):
+            await asyncio.sleep(0.001)
         os.kill(os.getpid(), signal.SIGINT)
         await asyncio.sleep(60)
-    return await index(rag, source, **options)
+    result = await index(rag, source, **options)
+    done.add(source.filename[0])
+    return result
 RAG.index = interrupted
 from rag_core.cli import main
 sys.exit(main(sys.argv[1:]))
 """
 
 
-def test_ctrl_c_says_what_was_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A real signal in the midst of the second file; the first is in the index."""
+@pytest.mark.parametrize(
+    ("kept", "said"),
+    [
+        ("a", "Kept: 1 file, 0 pages, 1 passage. The same command does the 2 files left."),
+        ("ac", "Kept: 2 files, 0 pages, 2 passages. The same command does the 1 file left."),
+    ],
+)
+def test_ctrl_c_says_what_was_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str], kept: str, said: str) -> None:
+    """A real signal in the midst of the second file; the first is in the index, and the third where it was quicker."""
     for name in "abc":
         (tmp_path / f"{name}.txt").write_text(f"Valve {name} is at the bottom.")
     words = ["index", "--data", str(tmp_path / "data"), *(str(tmp_path / f"{name}.txt") for name in "abc")]
     environment = {**os.environ, "RAG_MODELS_DIR": str(tmp_path)}
-    command = [sys.executable, "-c", INTERRUPTED, *words]
+    command = [sys.executable, "-c", INTERRUPTED, kept, *words]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=60)
     assert done.returncode == 130
-    assert done.stderr == "Stopped. Kept: 1 file, 0 pages, 1 passage. The same command does the 2 files left.\n"
+    assert done.stderr == f"Stopped. {said}\n"
     capsys.readouterr()
     assert main(["documents", "--data", str(tmp_path / "data")]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 1
+    assert len(capsys.readouterr().out.splitlines()) == len(kept)
 
 
 class Terminal(io.StringIO):

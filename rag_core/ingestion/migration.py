@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from rag_core.core.concurrency import run_in_order
 from rag_core.core.index import Index
 from rag_core.core.model import Chunk, Document, Ranking, Scope
 from rag_core.core.ports import Probe
@@ -11,6 +12,7 @@ from rag_core.text.sentences import find_sentences
 MAX_QUESTIONS = 100
 COMPARED_HITS = 5
 MAX_CHUNKS = 1_000_000  # of a document: more than any has
+MAX_COPIES_AT_ONCE = 8  # documents; a store may take those that come together in one step
 MIN_SAME_SHARE = 0.95  # of the vector searches: an index that approximates neighbours misses some
 
 MigrationProgress = Callable[[str, int, int], None]  # name of the stage, how many documents of it are done, of how many
@@ -55,18 +57,26 @@ async def copy_documents(
     Raises:
         Conflict: either index holds vectors of another model than its embedder's.
     """
-    chunk_count, vector_count = 0, 0
-    failed: list[str] = []
-    for number, document in enumerate(documents, 1):
-        scope = _build_owner_scope(document)
-        chunks = await _load_chunks(document, old)
-        vectors = await old.load_reusable_vectors(document.id, scope)
-        replaced = await new.replace_document(document, chunks, scope, vectors)
-        chunk_count += len(chunks)
-        vector_count += sum(chunk.content_hash in vectors for chunk in chunks)
-        failed += replaced.failed
-        progress("copying", number, len(documents))
-    return MovedContent(len(documents), chunk_count, vector_count, tuple(failed))
+    copied: list[MovedContent] = []
+
+    def tell(moved: MovedContent) -> None:
+        copied.append(moved)
+        progress("copying", len(copied), len(documents))
+
+    copying = (_copy_document(document, old, new) for document in documents)
+    await run_in_order(copying, tell, at_once=MAX_COPIES_AT_ONCE)
+    failed = tuple(id for moved in copied for id in moved.failed)
+    return MovedContent(
+        len(copied), sum(moved.chunks for moved in copied), sum(moved.vectors for moved in copied), failed
+    )
+
+
+async def _copy_document(document: Document, old: Index, new: Index) -> MovedContent:
+    scope = _build_owner_scope(document)
+    chunks = await _load_chunks(document, old)
+    vectors = await old.load_reusable_vectors(document.id, scope)
+    replaced = await new.replace_document(document, chunks, scope, vectors)
+    return MovedContent(1, len(chunks), sum(chunk.content_hash in vectors for chunk in chunks), replaced.failed)
 
 
 async def find_index_differences(

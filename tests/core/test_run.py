@@ -173,3 +173,24 @@ async def test_the_cost_of_a_run_is_unknown_once_that_of_a_call_is() -> None:
     await unknown.step("answer", call(0.25, None, 0.5))
     assert (known.cost_usd, unknown.cost_usd) == (0.75, None)
     assert (unknown.input_tokens, unknown.output_tokens) == (6, 3)
+
+
+async def test_a_run_adds_up_what_its_parts_took_used_and_noted() -> None:
+    whole, parts = Run(), [Run(), Run()]
+    for number, part in enumerate(parts, 1):
+        await part.step("index", give("done"))
+        part.input_tokens, part.output_tokens, part.cost_usd, part.layout_pages = 10 * number, number, 0.1, number
+        part.planned_layout_pages = 2
+        part.degrade("keep", "original_not_kept", "the disk is full", "no page is shown")
+        part.warn("extraction", f"page {number} is blank")
+        part.techniques["embed"] = "local"
+        whole.add_part(part)
+    assert whole.timings["index"] == pytest.approx(sum(part.timings["index"] for part in parts))
+    assert (whole.input_tokens, whole.output_tokens, whole.cost_usd) == (30, 3, pytest.approx(0.2))
+    assert (whole.layout_pages, whole.planned_layout_pages) == (3, 4)
+    assert len(whole.degraded) == 1
+    assert [warning.message for warning in whole.warnings] == ["page 1 is blank", "page 2 is blank"]
+    assert whole.techniques == {"embed": "local"}
+    part.cost_usd = None
+    whole.add_part(part)
+    assert whole.cost_usd is None

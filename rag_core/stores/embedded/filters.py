@@ -3,6 +3,7 @@
 # ruff: noqa: S608 - the SQL is built from constants of this package; values are bound
 
 from collections.abc import Sequence
+from dataclasses import replace
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -50,17 +51,40 @@ def encode_field_value_term(field: str, value: StoredValue) -> str:
 
 
 def build_visible_versions_condition(workflow: int, scope: Scope) -> SqliteCondition:
-    """Build the condition for document versions the scope may read."""
+    """Build the condition for document versions the scope may read: of its named documents, or of all.
+
+    Listing those of all takes as long as there are documents.
+    """
+    if scope.document_ids:
+        ids = _format_placeholders(scope.document_ids)
+        readable = _build_readable_condition("d", workflow, scope)
+        named = f"select d.version from documents d where d.workflow = ? and d.id in ({ids}) and {readable.sql}"
+        return SqliteCondition(f"version in ({named})", (workflow, *scope.document_ids, *readable.values))
     readers = list_scope_readers(scope)
-    readable = (
-        f"version in (select version from readers where workflow = ? and reader in ({_format_placeholders(readers)}))"
-    )
-    condition = SqliteCondition(readable, (workflow, *readers))
-    if not scope.document_ids:
-        return condition
-    ids = _format_placeholders(scope.document_ids)
-    selected = f"version in (select version from documents where workflow = ? and id in ({ids}))"
-    return condition.and_where(selected, (workflow, *scope.document_ids))
+    sql = f"version in (select version from readers where workflow = ? and reader in ({_format_placeholders(readers)}))"
+    return SqliteCondition(sql, (workflow, *readers))
+
+
+def build_visible_rows_condition(table: str, workflow: int, scope: Scope) -> SqliteCondition:
+    """Build the condition for rows of a table that the scope may read, each looked up by itself.
+
+    It is for few rows, found by another condition: what it takes does not grow with the number of documents.
+    """
+    if scope.document_ids:
+        return build_visible_versions_condition(workflow, scope)
+    return _build_readable_condition(table, workflow, scope)
+
+
+def _build_readable_condition(table: str, workflow: int, scope: Scope) -> SqliteCondition:
+    readers = list_scope_readers(scope)
+    is_reader = f"r.workflow = ? and r.reader in ({_format_placeholders(readers)}) and r.version = {table}.version"
+    return SqliteCondition(f"exists (select 1 from readers r where {is_reader})", (workflow, *readers))
+
+
+def build_visible_document_condition(workflow: int, scope: Scope, document_id: str) -> SqliteCondition:
+    """Build the condition for the version of one document, if the scope may read it."""
+    own = build_visible_versions_condition(workflow, replace(scope, document_ids=(document_id,)))
+    return own if not scope.document_ids or document_id in scope.document_ids else own.and_where("false", ())
 
 
 def build_filtered_rows_condition(workflow: int, scope: Scope, filters: Sequence[Filter]) -> SqliteCondition:

@@ -13,6 +13,8 @@ from rag_core.stores.embedded import records
 from rag_core.stores.embedded.filters import (
     SqliteCondition,
     build_filtered_rows_condition,
+    build_visible_document_condition,
+    build_visible_rows_condition,
     build_visible_versions_condition,
     decode_stored_value,
 )
@@ -32,7 +34,7 @@ def get_sqlite_chunks(db: apsw.Connection, workflow: WorkflowState, scope: Scope
     condition = (
         records.build_sqlite_membership_condition("id", ids)
         .and_where("workflow = ?", (workflow.id,))
-        .and_where(*build_visible_versions_condition(workflow.id, scope))
+        .and_where(*build_visible_rows_condition("chunks", workflow.id, scope))
     )
     chunks_by_id = {chunk.id: chunk for chunk in records.load_chunks_by_row(db, condition).values()}
     return [chunks_by_id[id] for id in ids if id in chunks_by_id]
@@ -41,15 +43,10 @@ def get_sqlite_chunks(db: apsw.Connection, workflow: WorkflowState, scope: Scope
 def load_sqlite_neighbours(
     db: apsw.Connection, workflow: WorkflowState, scope: Scope, chunk: Chunk, before: int, after: int
 ) -> list[Chunk]:
-    condition = SqliteCondition(
-        "document_id = ? and ordinal between ? and ? and id <> ?",
-        (chunk.document_id, chunk.ordinal - before, chunk.ordinal + after, chunk.id),
+    condition = build_visible_document_condition(workflow.id, scope, chunk.document_id).and_where(
+        "ordinal between ? and ? and id <> ?", (chunk.ordinal - before, chunk.ordinal + after, chunk.id)
     )
-    return list(
-        records.load_chunks_by_row(
-            db, condition.and_where(*build_visible_versions_condition(workflow.id, scope)), "order by ordinal, id"
-        ).values()
-    )
+    return list(records.load_chunks_by_row(db, condition, "order by ordinal, id").values())
 
 
 def count_sqlite_facets(
@@ -77,7 +74,7 @@ def _count_sqlite_facet(
 
 def list_sqlite_facet_fields(db: apsw.Connection, workflow: WorkflowState, scope: Scope) -> list[str]:
     """List the fields with values that the scope may read: any entity, entity types, common fields, metadata."""
-    condition = build_visible_versions_condition(workflow.id, scope)
+    condition = build_visible_rows_condition("facts", workflow.id, scope)
     sql = f"select 1 from facts where workflow = ? and field = ? and {condition.sql} limit 1"
     fields = [
         field
@@ -123,9 +120,7 @@ def load_sqlite_document_version(
     db: apsw.Connection, workflow: WorkflowState, scope: Scope, document_id: str
 ) -> tuple[int, Document] | None:
     """Find a document that the scope may read, with its version."""
-    condition = build_visible_versions_condition(workflow.id, scope).and_where(
-        "workflow = ? and id = ?", (workflow.id, document_id)
-    )
+    condition = build_visible_document_condition(workflow.id, scope, document_id)
     return next(iter(records.load_documents_by_version(db, workflow.name, condition).items()), None)
 
 

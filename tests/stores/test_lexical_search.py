@@ -1,9 +1,14 @@
 """What the word index of the embedded store ranks by, beyond the words of a passage."""
 
+from dataclasses import replace
 from pathlib import Path
+from random import Random
 
-from rag_core.stores.embedded import EmbeddedStore, search
-from tests.stores.sample import SCOPE, SPACE, chunk, document, find, ids, put, vector
+import pytest
+
+from rag_core.core.model import Filter
+from rag_core.stores.embedded import EmbeddedStore, lexical_index, search
+from tests.stores.sample import SCOPE, SPACE, bare, chunk, document, find, ids, put, vector
 
 
 async def test_words_that_only_make_a_text_a_question_find_nothing() -> None:
@@ -58,3 +63,28 @@ async def test_a_purge_removes_the_files_of_other_versions_too(tmp_path: Path) -
     old.mkdir()
     assert await store.purge("manual", SCOPE)
     assert not old.exists()
+
+
+async def test_a_narrow_filter_finds_and_scores_what_a_wide_one_would(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looked up term by term or left out afterwards: the same passages with the same scores."""
+    store, draw = EmbeddedStore(None), Random(1)
+    words = ["oil", "pressure", "valve", "P0700", "shaft", "of", "the", "brake"]
+    for n in range(60):
+        await put(store, f"d{n}", [" ".join(draw.choices(words, k=12)) for _ in range(3)], colour=n % 12, odd=n % 2)
+    scopes = [SCOPE, replace(SCOPE, document_ids=("d3", "d5", "d11"))]
+    filters = [
+        [Filter("metadata.colour", "eq", 3)],
+        [Filter("metadata.colour", "le", 1), Filter("metadata.odd", "eq", 1)],
+    ]
+    found = []
+    for share in (0.0, 1.0):
+        monkeypatch.setattr(lexical_index, "MAX_LOOKED_UP_SHARE", share)
+        rankings = [
+            bare(await find(store, text, scope, how="words", limit=99, filters=chosen))
+            for text in ("oil pressure valve", "the P0700", "brake of the shaft")
+            for scope in scopes
+            for chosen in filters
+        ]
+        found.append(rankings)
+    assert found[0] == found[1]
+    assert sum(map(len, found[0])) > 50

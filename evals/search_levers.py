@@ -36,9 +36,9 @@ def _keep_ranking(ranking: Ranking, *_: str) -> list[Hit]:
     return list(ranking)
 
 
-def _build_text_query_of_all_words(index: LexicalIndex, text: str) -> Any:
+def _build_clauses_of_all_words(index: LexicalIndex, text: str) -> Any:
     with patch.object(index, "_analyze_without_stop_words", index._analyze):
-        return BUILD_TEXT_QUERY(index, text)
+        return BUILD_TEXT_CLAUSES(index, text)
 
 
 def _score_alike(legs: Sequence[Sequence[float | None]]) -> list[float]:
@@ -46,9 +46,9 @@ def _score_alike(legs: Sequence[Sequence[float | None]]) -> list[float]:
     return [0.0] * len(legs[0])
 
 
-BUILD_TEXT_QUERY = LexicalIndex._build_text_query
+BUILD_TEXT_CLAUSES = LexicalIndex._build_text_clauses
 LEVERS: Mapping[str, Sequence[Switch]] = {
-    "no stop words": [partial(patch.object, LexicalIndex, "_build_text_query", _build_text_query_of_all_words)],
+    "no stop words": [partial(patch.object, LexicalIndex, "_build_text_clauses", _build_clauses_of_all_words)],
     "titles at 0.7, not 1": [partial(patch.object, lexical_index, "TITLE_WEIGHT", 1.0)],
     "pairs of terms": [partial(patch.object, lexical_index, "MAX_QUERY_PAIRS", 0)],
     "fusion by score": [partial(patch.object, search, "average_normalized_scores", _score_alike)],

@@ -36,6 +36,7 @@ _MONTHS_OF_UNITS = {  # by the first letters of the unit
     **dict.fromkeys(("th", "3 ", "qu", "13"), 3),
 }
 _PIVOT = 70  # FY69 is 2069, FY70 is 1970, as in POSIX
+_MAX_EARLY_MONTH = 6  # a year that ends so early may be called after the one before; another is called after its last day
 _LATE_DAYS = timedelta(days=7)  # a year that ends on a day of the week may end so far into the next month
 # what may stand between the name of a fiscal year and its last day, where a document says that the one is the other
 _NAMING_GAP = re.compile(
@@ -233,13 +234,12 @@ def _place_dated_period(match: re.Match[str], calendar: FiscalCalendar | None) -
         return None
     years = calendar or CALENDAR_YEARS
     left = (years.end_month - day.month) % 12  # months to the end of its year
-    is_named = calendar is not None or (months == 12 and not left)
-    if left % months and is_named:
-        return None
-    if left % months and months < 12:
+    is_counted = calendar is not None or months < 12  # in years whose end is known
+    if left % months and is_counted:
         return None
     part = "" if months == 12 else f"{'Q' if months == 3 else 'H'}{12 // months - left // months}"
-    year = day.year + (day.month > years.end_month) - years.offset if months < 12 or is_named else day.year
+    year = day.year + (day.month > years.end_month) - years.offset if is_counted else day.year
+    is_named = calendar is not None or (months == 12 and day.month > _MAX_EARLY_MONTH)
     return PlacedPeriod(
         match.start(), match.end(), Period(year, part, True if calendar else None, 0 if is_named else months)
     )

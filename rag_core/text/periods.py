@@ -269,7 +269,9 @@ def _may_be_same(wanted: Period, one: Period) -> bool:
     """Return whether one of the two has only its last day, and may be called by the name of the other."""
     if not wanted.months and not one.months:
         return False
-    return abs(wanted.year - one.year) <= 1 and bool(wanted.part) == bool(one.part)
+    later = one.year - wanted.year if one.months else wanted.year - one.year
+    is_near = later in (0, 1) or (later == -1 and bool(one.part))  # no year is called after the one that follows it
+    return is_near and bool(wanted.part) == bool(one.part)
 
 
 def _cut_out(text: str, placed: Sequence[PlacedPeriod]) -> str:

@@ -28,6 +28,7 @@ STATEMENTS = {
 }
 HEADING_CHARS = 400  # of a page, within which the title of its statement stands
 MIN_FIGURES = 20  # of a page that is a statement, not the contents or an auditor's letter
+MAX_PROSE_PAGES = 12  # that tell the same
 FIGURE = r"\(?\$? ?\(?(\d[\d,.]*)"
 
 
@@ -66,7 +67,13 @@ def load_figures() -> list[AskedFigure]:
 
 
 def find_right_pages(report: Report, figure: AskedFigure) -> list[int]:
-    """Return the numbers, from 1, of the pages that have the row of the figure with the value in the statement."""
+    """Return the numbers, from 1, of the pages that have the row of the figure with the value in the statement.
+
+    Of what is told in prose they are the pages that tell it.
+    """
+    if figure.statement == "text":
+        told = re.compile("|".join(figure.rows), re.IGNORECASE)
+        return [n for n, page in enumerate(report.pages, 1) if told.search(" ".join(page.split()))][:MAX_PROSE_PAGES]
     for row in figure.rows:
         pattern = re.compile(rf"(?<![\w,] ){row}(?: ?\([a-z ,]+\))?[ .:]*\s{FIGURE}", re.IGNORECASE)
         for page in filter(lambda page: _is_statement(page, figure.statement), report.pages):

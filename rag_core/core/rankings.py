@@ -10,7 +10,7 @@ from rag_core.text.codes import compute_code_share, find_codes
 Key = TypeVar("Key", bound=Hashable)
 
 LEG_SIGNALS = ("words", "meaning")  # the signals of the lexical and of the vector leg
-NAMED_SIGNAL = "named"  # what a hit gains because the best passages name its document
+NAMED_SIGNAL = "named"  # what a hit gains because the question or the best passages name its document
 ORDERING_SCALES = {"grade": 10, "semantic": 1, "relevance": 1}  # the highest score of each, the last stage first
 # the least depth of a leg before fusion: a chunk at rank 50 in both legs still outscores the first of only one leg
 MIN_LEG_DEPTH = 50

@@ -72,7 +72,16 @@ _ANSWER_PATTERNS: Mapping[str, re.Pattern[str]] = {
         re.IGNORECASE,
     ),
 }
+_VALUE_PATTERN = re.compile(r"\bwhat (?:is|was|are|were|did)\b", re.IGNORECASE)
 MAX_READ_CHARS = 2000  # of a question
+
+
+def asks_for_figure(question: str) -> bool:
+    """Return whether a question may ask for a figure: how much or many, what share, or what something was."""
+    read = question[:MAX_READ_CHARS]
+    return any(_QUESTION_PATTERNS[kind].search(read) for kind in ("money", "number")) or bool(
+        _VALUE_PATTERN.search(read)
+    )
 
 
 def find_missing_kinds(question: str, answer: str) -> tuple[str, ...]:

@@ -33,6 +33,10 @@ _PERIOD = re.compile(
     r"(?:19|20)\d\d(?:[-/–](?:19|20)?\d\d)?(?:\s?\(\w\)|\s?\*)?|[1-4]?Q[1-4]?(?:\s(?:19|20)\d\d)?|FY\s?\d{2,4}E?"
 )
 
+_FIGURE_CELL = re.compile(r"\|[ \t]{0,4}[-–—(+$€£¥ ]{0,6}\d[\d,.]{0,20}[)% ]{0,6}(?:\||$)")
+MIN_FIGURE_ROWS = 5  # of a passage of figures
+MIN_FIGURE_SHARE = 0.5  # of its lines
+
 
 @dataclass(frozen=True, slots=True)
 class Figure:
@@ -71,6 +75,13 @@ def read_scale(text: str) -> int:
     """Return by what the figures below a head are multiplied: 1,000,000 for "in millions", 1 where it does not say."""
     found = _SCALE.search(text)
     return _SCALES_BY_NAME.get(found[0].casefold(), 1_000) if found else 1
+
+
+def holds_figures(text: str) -> bool:
+    """Return whether at least half of the lines of a text are rows of a table with a figure, and several are."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    rows = sum(_FIGURE_CELL.search(line) is not None for line in lines)
+    return rows >= max(MIN_FIGURE_ROWS, MIN_FIGURE_SHARE * len(lines))
 
 
 def has_digit(cells: Sequence[str]) -> bool:

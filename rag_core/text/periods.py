@@ -36,7 +36,9 @@ _MONTHS_OF_UNITS = {  # by the first letters of the unit
     **dict.fromkeys(("th", "3 ", "qu", "13"), 3),
 }
 _PIVOT = 70  # FY69 is 2069, FY70 is 1970, as in POSIX
-_MAX_EARLY_MONTH = 6  # a year that ends so early may be called after the one before; another is called after its last day
+_MAX_EARLY_MONTH = (
+    6  # a year that ends so early may be called after the one before; another is called after its last day
+)
 _LATE_DAYS = timedelta(days=7)  # a year that ends on a day of the week may end so far into the next month
 # what may stand between the name of a fiscal year and its last day, where a document says that the one is the other
 _NAMING_GAP = re.compile(

@@ -1,0 +1,82 @@
+"""The document of a series that a question names: of annual reports that is the one with the company and the period.
+
+The pages of such documents have the same words, year after year and company by company, and seldom a name; nor do the
+rows of a statement have the words in which a stranger asks for its figures.
+"""
+
+import re
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
+
+from rag_core.core.model import Hit, Ranking
+from rag_core.core.rankings import NAMED_SIGNAL, normalize_search_scores
+from rag_core.retrieval.cross_encoding import STANDING_DEPTH
+from rag_core.retrieval.extractive_answers import extract_name_terms
+from rag_core.text.answer_types import asks_for_figure
+from rag_core.text.figures import holds_figures
+from rag_core.text.periods import compute_period_share, find_periods, remove_periods
+from rag_core.text.terms import WORD_PATTERN, extract_terms
+
+# of the distance between the first and the last of a search: docs/decisions/0130-figures-of-statements.md
+DOCUMENT_BONUS = 0.8
+FIGURES_BONUS = 0.3
+OTHER_PERIOD_SHARE = 0.2  # of the bonus, for another period of the same company: a report has the years before as well
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+
+SharesByDocument = Mapping[str, float]  # how far a question names a document, 0..1, by its id
+
+
+def find_asked_documents(query_text: str, ranking: Ranking) -> SharesByDocument:
+    """Return how far the question names each document found; empty where it names none of them, or all alike.
+
+    Only titles with a year or a period count. The share is that of the question's names, as far as any title has them,
+    times how far the title is of the question's periods.
+    """
+    titles = {hit.chunk.document_id: hit.chunk.title for hit in ranking}
+    terms = {id: extract_terms(title) for id, title in titles.items() if _YEAR.search(title) or find_periods(title)}
+    known = _extract_names(query_text) & frozenset().union(*terms.values())
+    if not known:
+        return {}
+    shares = {
+        id: len(known & terms[id]) / len(known) * _weigh_period(query_text, title) if id in terms else 0.0
+        for id, title in titles.items()
+    }
+    return shares if len(set(shares.values())) > 1 else {}
+
+
+def lift_asked_documents(query_text: str, ranking: Ranking, shares: SharesByDocument) -> list[Hit]:
+    """Return the ranking with the hits moved up that are of documents which the question names.
+
+    Where a figure is asked for, their passages of figures move up further. The bonus is added to the signal
+    NAMED_SIGNAL, which counts as a part of what the search says.
+    """
+    if not shares:
+        return list(ranking)
+    is_figure_asked = asks_for_figure(query_text)
+    found = [_add_bonus(hit, shares, is_figure_asked) for hit in ranking[:STANDING_DEPTH]]
+    scores = normalize_search_scores(found)
+    return [*(found[n] for n in sorted(range(len(found)), key=lambda n: -scores[n])), *ranking[STANDING_DEPTH:]]
+
+
+def select_best_documents(shares: SharesByDocument) -> Set[str]:
+    """Return the ids of the documents that the question names most."""
+    return {id for id, share in shares.items() if share == max(shares.values())}
+
+
+def _extract_names(query_text: str) -> frozenset[str]:
+    """Return the terms of the question's names; its first word may be one, whose capital says nothing."""
+    asked = remove_periods(query_text)
+    first: Sequence[str] = WORD_PATTERN.findall(asked)[:1]
+    return extract_name_terms(asked) | extract_terms(" ".join(first))
+
+
+def _weigh_period(query_text: str, title: str) -> float:
+    return OTHER_PERIOD_SHARE + (1 - OTHER_PERIOD_SHARE) * compute_period_share(query_text, title)
+
+
+def _add_bonus(hit: Hit, shares: SharesByDocument, is_figure_asked: bool) -> Hit:
+    share = shares[hit.chunk.document_id]
+    bonus = DOCUMENT_BONUS * share
+    if share and is_figure_asked and holds_figures(hit.chunk.content):
+        bonus += FIGURES_BONUS
+    return replace(hit, signals={**hit.signals, NAMED_SIGNAL: hit.signals.get(NAMED_SIGNAL, 0.0) + bonus})

@@ -1,4 +1,4 @@
-"""`python -m evals.statement_questions FOLDER`: questions for figures of the statements in annual reports that you have.
+"""`python -m evals.statement_questions FOLDER`: questions for figures of annual reports that you have.
 
 FOLDER/pdfs has reports named "Company Name_2019_anything.pdf", of the fiscal year 2019. queries.jsonl and qrels.tsv are
 written beside it in the layout of pages, which `rag eval run` and `evals.statement_stages` read. The words of the

@@ -12,11 +12,11 @@ from rag_core.answering.computing.computed_answers import (
     PLANNING_TIMEOUT_S,
     ComputedAnswer,
     FoundTables,
-    compute_answer,
     find_uncomputed,
     is_row_of,
     look_up_answer,
     plan_answer,
+    read_or_compute_answer,
 )
 from rag_core.answering.computing.stored_tables import StoredTable
 from rag_core.answering.conditions import find_missing_periods, find_unknown_names, find_unmet_conditions
@@ -80,7 +80,9 @@ async def answer_query(query: Query, hits: Ranking, kit: Kit, run: Run) -> Answe
     """
     evidence = await _collect_evidence(query, hits, kit, run)
     planned, tables = kit.has_chat_model, FoundTables(query, hits, kit)
-    computing = plan_answer(query, tables, evidence, kit, run) if planned else compute_answer(query.text, tables, run)
+    computing = (
+        plan_answer(query, tables, evidence, kit, run) if planned else read_or_compute_answer(query.text, tables, run)
+    )
     within_s = COMPUTING_TIMEOUT_S + (PLANNING_TIMEOUT_S if planned else 0)
     computed = await _attempt_over_tables("compute", computing, "an answer in the words of the passages", run, within_s)
     if computed and computed.reason:

@@ -27,7 +27,7 @@ SharesByDocument = Mapping[str, float]  # how far a question names a document, 0
 
 
 def find_asked_documents(query_text: str, ranking: Ranking) -> SharesByDocument:
-    """Return how far the question names each document found; empty where it names none of them, or all alike.
+    """Return how far the question names each document found; empty where it names none of them.
 
     Only titles with a year or a period count. The share is that of the question's names, as far as any title has them,
     times how far the title is of the question's periods.
@@ -37,11 +37,10 @@ def find_asked_documents(query_text: str, ranking: Ranking) -> SharesByDocument:
     known = _extract_names(query_text) & frozenset().union(*terms.values())
     if not known:
         return {}
-    shares = {
+    return {
         id: len(known & terms[id]) / len(known) * _weigh_period(query_text, title) if id in terms else 0.0
         for id, title in titles.items()
     }
-    return shares if len(set(shares.values())) > 1 else {}
 
 
 def lift_asked_documents(query_text: str, ranking: Ranking, shares: SharesByDocument) -> list[Hit]:

@@ -20,7 +20,8 @@ MAX_ROW_SHARE = 1 / 3  # of those that are rows of one table
 def choose_candidates(ranking: Ranking, query: Query) -> list[Hit]:
     """Return the hits without near-identical and equal ones, those first that the rerankers of `query` are to read.
 
-    Hits of documents that the question or the best passages name move up. The order of a search service that reranks by itself is kept.
+    Hits of documents that the question or the best passages name move up. The order of a search service that reranks
+    by itself is kept.
     """
     distinct = drop_duplicate_hits(group_similar_hits(query.text, ranking))
     if has_semantic_scores(distinct[:1]):
@@ -28,7 +29,8 @@ def choose_candidates(ranking: Ranking, query: Query) -> list[Hit]:
     count = max(query.preset.search.reranked_hits, query.preset.grading.graded_hits)
     asked = find_asked_documents(query.text_in_context, distinct)
     lifted = lift_asked_documents(query.text, lift_named_documents(query.text_in_context, distinct), asked)
-    return give_documents_room(lifted, query.text, count=count, unlimited=select_best_documents(asked))
+    unlimited = select_best_documents(asked) if len(set(asked.values())) > 1 else frozenset()
+    return give_documents_room(lifted, query.text, count=count, unlimited=unlimited)
 
 
 def give_documents_room(

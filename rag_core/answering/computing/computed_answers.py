@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeGuard
 
 from rag_core.answering.citations import ClaimPassage, build_citation
+from rag_core.answering.computing.asked_rows import find_asked_row
 from rag_core.answering.computing.degrees import LIMITING, MEASURING_VERBS, is_measured_by
 from rag_core.answering.computing.execution import run_program
 from rag_core.answering.computing.named_cells import fold_words, has_any, has_term
@@ -31,6 +32,7 @@ MAX_READ_DOCUMENTS = 6  # of those found, best first, whose tables are read
 MAX_READ_CHUNKS = 5_000  # of one document: a table of more rows is not known to be whole
 MAX_CITED_CELLS = 100
 COMPUTED = "computed from the cited cells"  # the judge of a claim whose operation was computed twice
+COPIED = "copied from the cited row"
 COMPUTED_SUPPORT = 0.98  # as of copied words: the cells are copied, and the rest is arithmetic
 DOUBTED_SUPPORT = 0.5  # where the question and the program do not have the same numbers
 PLANNING_TIMEOUT_S = 30.0
@@ -65,6 +67,16 @@ class FoundTables:
         if self._tables is None:
             self._tables = await run.step("tables", _load_tables(self._query, self.hits, self._kit))
         return self._tables
+
+
+async def read_or_compute_answer(query_text: str, tables: FoundTables, run: Run) -> ComputedAnswer | None:
+    """Return the row of a named report that states the figure asked for, copied, or what `compute_answer` gives."""
+    found = await asyncio.to_thread(find_asked_row, query_text, tables.hits)
+    if found is None:
+        return await compute_answer(query_text, tables, run)
+    citation = build_citation(ClaimPassage(found.row.chunk, found.row.start, found.row.end, found.row.quote, 1.0), 1.0)
+    judgement = Judgement("supported", COMPUTED_SUPPORT, None, citation.quote, (), COPIED)
+    return ComputedAnswer(Claim(found.text, 0, len(found.text), "verified", (citation,), judgement=judgement))
 
 
 async def compute_answer(query_text: str, tables: FoundTables, run: Run) -> ComputedAnswer | None:

@@ -216,14 +216,15 @@ def _split_at_headers(lines: Sequence[_PlacedLine]) -> Iterator[list[_PlacedLine
     part: list[_PlacedLine] = []
     for n, line in enumerate(lines):
         is_above_rule = n + 1 < len(lines) and is_table_rule(lines[n + 1].text)
-        if part and (is_above_rule or _names_columns(split_cells(line.text))):
+        if part and (is_above_rule or names_columns(split_cells(line.text))):
             yield part
             part = []
         part.append(line)
     yield part
 
 
-def _names_columns(cells: Sequence[str]) -> bool:
+def names_columns(cells: Sequence[str]) -> bool:
+    """Return whether the cells of a row are the heads of columns: without a label and without figures but dates."""
     is_labelled = bool(cells[0]) and not cells[0].startswith("(")
     return len(cells) > 1 and not is_labelled and all(cells[1:]) and not has_digit(remove_dates(cells))
 

@@ -1,0 +1,105 @@
+"""The row of a report that states a figure, for a question that names the report and, in most of its words, the row.
+
+A report has many tables with the same rows; one of them by the words alone would be ambiguous, and its prose has the
+same words. The figure that most of the passages found give is the one that is asked for.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rag_core.answering.computing.questions import parse_operation
+from rag_core.answering.computing.stored_tables import CitedRow, names_columns
+from rag_core.core.model import Chunk, Ranking
+from rag_core.retrieval.asked_documents import find_asked_documents, select_best_documents
+from rag_core.text.answer_types import asks_for_figure
+from rag_core.text.figures import parse_figure
+from rag_core.text.layout import split_cells
+from rag_core.text.periods import Period, find_periods, remove_periods
+from rag_core.text.table_rows import state_row
+from rag_core.text.terms import extract_terms
+
+MIN_ROW_AGREEMENT = 0.6  # of the terms of question and label, those of both counted twice
+_SCALE = re.compile(r"\([^()\n]{0,60}\b(?:thousands|millions|billions)\b[^()\n]{0,120}\)", re.IGNORECASE)
+_ASKED_SCALE = frozenset(("usd", "million", "billion", "thousand", "dollar", "year", "end", "amount", "fiscal"))
+
+
+@dataclass(frozen=True, slots=True)
+class AskedRow:
+    """A row that states what is asked for, as it is said: with the head of each column and the scale of its table."""
+
+    row: CitedRow
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _HeadedRow:
+    row: CitedRow
+    heads: Sequence[str]
+    scale: str
+
+
+def find_asked_row(query_text: str, hits: Ranking) -> AskedRow | None:
+    """Return the row with the figure asked for, of the report that the question names; None where none is certain.
+
+    What is to be computed is no row, and of a row without the column of the asked year nothing is known.
+    """
+    shares = find_asked_documents(query_text, hits)
+    operation = parse_operation(query_text)
+    if not shares or not asks_for_figure(query_text) or (operation and operation.kind != "sum"):
+        return None
+    best = select_best_documents(shares)
+    found = [hit.chunk for hit in hits if hit.chunk.document_id in best]
+    asked = _extract_asked_terms(query_text, found)
+    periods = [placed.period for placed in find_periods(query_text)]
+    rows = [(row, cells) for chunk in found for row in _list_rows(chunk) if (cells := _select_cells(row, periods))]
+    agreements = [_compare_label(asked, row.row.label) for row, _ in rows]
+    if max(agreements, default=0.0) < MIN_ROW_AGREEMENT:
+        return None
+    alike = [pair for pair, agreement in zip(rows, agreements, strict=True) if agreement == max(agreements)]
+    counts = Counter(cells for _, cells in alike)
+    row, cells = max(alike, key=lambda pair: counts[pair[1]])  # of equal ones the first found
+    heads = [row.heads[n] for n, _ in cells]
+    stated = state_row(heads, [cell for _, cell in cells])
+    return AskedRow(row.row, " ".join(filter(None, (f"{row.row.label}: {stated}", row.scale))))
+
+
+def _extract_asked_terms(query_text: str, found: Sequence[Chunk]) -> frozenset[str]:
+    titles = extract_terms(" ".join(chunk.title for chunk in found))
+    return extract_terms(remove_periods(query_text)) - titles - _ASKED_SCALE
+
+
+def _compare_label(asked: frozenset[str], label: str) -> float:
+    terms = extract_terms(label)
+    return 2 * len(asked & terms) / (len(asked) + len(terms)) if asked and terms else 0.0
+
+
+def _list_rows(chunk: Chunk) -> Iterator[_HeadedRow]:
+    """Yield the rows with a label and a figure, each below the last heads above it in its passage."""
+    heads: Sequence[str] = ()
+    start, scale = 0, ""
+    for line in chunk.content.split("\n"):
+        cells = split_cells(line) if " | " in line else []
+        if found := _SCALE.search(line):
+            scale = found[0]
+        if cells and names_columns(cells):
+            heads = cells
+        elif cells and len(cells) == len(heads) and cells[0] and any(map(parse_figure, cells[1:])):
+            yield _HeadedRow(CitedRow(chunk, start, start + len(line), tuple(cells)), heads, scale)
+        start += len(line) + 1
+
+
+def _select_cells(row: _HeadedRow, periods: Sequence[Period]) -> tuple[tuple[int, str], ...]:
+    """Return the cells below a head with an asked year, each with its column; without a year asked all of them.
+
+    A fiscal year may be called after the year before its last day.
+    """
+    figures = [(n, cell) for n, cell in enumerate(row.row.cells) if n and cell]
+    if not periods:
+        return tuple(figures)
+    for later in (0, 1):
+        years = {str(period.year + later) for period in periods}
+        if chosen := tuple((n, cell) for n, cell in figures if any(year in row.heads[n] for year in years)):
+            return chosen
+    return ()

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 
 from rag_core.core.model import Hit, Ranking
-from rag_core.core.rankings import NAMED_SIGNAL, normalize_search_scores
+from rag_core.core.rankings import LEG_SIGNALS, NAMED_SIGNAL, normalize_search_scores
 from rag_core.retrieval.cross_encoding import STANDING_DEPTH
 from rag_core.retrieval.extractive_answers import extract_name_terms
 from rag_core.text.answer_types import asks_for_figure
@@ -29,11 +29,11 @@ SharesByDocument = Mapping[str, float]  # how far a question names a document, 0
 def find_asked_documents(query_text: str, ranking: Ranking) -> SharesByDocument:
     """Return how far the question names each document found; empty where it names none of them.
 
-    Only titles with a year or a period count. The share is that of the question's names, as far as any title has them,
+    Only titles with a period count, as reports have it. The share is that of the question's names, as far as any title has them,
     times how far the title is of the question's periods.
     """
     titles = {hit.chunk.document_id: hit.chunk.title for hit in ranking}
-    terms = {id: extract_terms(title) for id, title in titles.items() if _YEAR.search(title) or find_periods(title)}
+    terms = {id: extract_terms(title) for id, title in titles.items() if find_periods(title)}
     known = _extract_names(query_text) & frozenset().union(*terms.values())
     if not known:
         return {}
@@ -51,10 +51,11 @@ def lift_asked_documents(query_text: str, ranking: Ranking, shares: SharesByDocu
     """
     if not shares:
         return list(ranking)
-    is_figure_asked = asks_for_figure(query_text)
-    found = [_add_bonus(hit, shares, is_figure_asked) for hit in ranking[:STANDING_DEPTH]]
-    scores = normalize_search_scores(found)
-    return [*(found[n] for n in sorted(range(len(found)), key=lambda n: -scores[n])), *ranking[STANDING_DEPTH:]]
+    found = ranking[:STANDING_DEPTH]
+    bonuses = _compute_bonuses(query_text, found, shares)
+    places = [-standing - bonus for standing, bonus in zip(_list_standings(found), bonuses, strict=True)]
+    lifted = [_add_bonus(found[n], bonuses[n]) for n in sorted(range(len(found)), key=places.__getitem__)]
+    return [*lifted, *ranking[STANDING_DEPTH:]]
 
 
 def select_best_documents(shares: SharesByDocument) -> Set[str]:
@@ -64,18 +65,36 @@ def select_best_documents(shares: SharesByDocument) -> Set[str]:
 
 def _extract_names(query_text: str) -> frozenset[str]:
     """Return the terms of the question's names; its first word may be one, whose capital says nothing."""
-    asked = remove_periods(query_text)
+    asked = _YEAR.sub(" ", remove_periods(query_text))
     first: Sequence[str] = WORD_PATTERN.findall(asked)[:1]
     return extract_name_terms(asked) | extract_terms(" ".join(first))
 
 
 def _weigh_period(query_text: str, title: str) -> float:
+    """Return 1 for a title of the question's periods, or of its year where it says no more, less for another one."""
+    years = [] if find_periods(query_text) else _YEAR.findall(query_text)
+    if years and not any(year in title for year in years):
+        return OTHER_PERIOD_SHARE
     return OTHER_PERIOD_SHARE + (1 - OTHER_PERIOD_SHARE) * compute_period_share(query_text, title)
 
 
-def _add_bonus(hit: Hit, shares: SharesByDocument, is_figure_asked: bool) -> Hit:
-    share = shares[hit.chunk.document_id]
-    bonus = DOCUMENT_BONUS * share
-    if share and is_figure_asked and holds_figures(hit.chunk.content):
-        bonus += FIGURES_BONUS
+def _compute_bonuses(query_text: str, found: Ranking, shares: SharesByDocument) -> list[float]:
+    figures_bonus = FIGURES_BONUS if asks_for_figure(query_text) else 0.0
+    named = [shares[hit.chunk.document_id] for hit in found]
+    return [
+        DOCUMENT_BONUS * share + (figures_bonus if share and holds_figures(hit.chunk.content) else 0.0)
+        for share, hit in zip(named, found, strict=True)
+    ]
+
+
+def _list_standings(found: Ranking) -> list[float]:
+    """Return the normalized search scores; a hit of another wording, without one, stands as the hit before it does."""
+    standings: list[float] = []
+    for hit, score in zip(found, normalize_search_scores(found), strict=True):
+        is_scored = not standings or any(leg in hit.signals for leg in LEG_SIGNALS)
+        standings.append(score if is_scored else standings[-1])
+    return standings
+
+
+def _add_bonus(hit: Hit, bonus: float) -> Hit:
     return replace(hit, signals={**hit.signals, NAMED_SIGNAL: hit.signals.get(NAMED_SIGNAL, 0.0) + bonus})

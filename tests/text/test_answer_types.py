@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag_core.text.answer_types import find_missing_kinds
+from rag_core.text.answer_types import asks_for_figure, find_missing_kinds
 
 ANSWER = "Anna Kern opened the plant in 1998 because the old one had burnt down; it cost $12 million."
 NOTHING = "The plant makes pumps."
@@ -70,3 +70,16 @@ def test_who_may_or_pays_is_answered_by_a_group_and_who_is_the_director_by_a_nam
 def test_what_stands_in_the_question_is_no_answer() -> None:
     assert find_missing_kinds("How many pumps were made in 2024?", "Pumps were made in 2024.") == ("number",)
     assert find_missing_kinds("Who followed Anna Kern?", "Anna Kern had a successor.") == ("person",)
+
+
+@pytest.mark.parametrize(
+    ("question", "asks"),
+    [
+        ("What was the revenue of Oakhollow in FY2023?", True),
+        ("How much did Oakhollow owe its suppliers?", True),
+        ("Who audits Oakhollow?", False),
+        ("Why did sales fall?", False),
+    ],
+)
+def test_a_figure_is_asked_for_by_how_much_or_what_something_was(question: str, asks: bool) -> None:
+    assert asks_for_figure(question) is asks

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from rag_core.text.figures import FIGURE, Figure, is_period, parse_figure, remove_dates
+from rag_core.text.figures import FIGURE, Figure, holds_figures, is_period, parse_figure, remove_dates
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,11 @@ def test_years_are_heads_and_years_in_a_row_are_data() -> None:
     assert not is_period("2,024")
     assert remove_dates(["", "June 30, 2024", "2023"]) == ["", ", ", ""]
     assert remove_dates(["Opened", "2004", "2011"]) == ["Opened", "2004", "2011"]
+
+
+def test_a_text_of_figures_is_mostly_rows_with_one() -> None:
+    rows = "\n".join(f"Row {n} | $ {n},204 | ({n}.5)%" for n in range(6))
+    assert holds_figures(rows)
+    assert not holds_figures("\n".join(rows.splitlines()[:4]))
+    assert not holds_figures(rows + "\nA sentence of prose." * 8)
+    assert not holds_figures("Name | Town\n" * 8)

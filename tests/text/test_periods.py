@@ -144,3 +144,14 @@ def test_a_last_day_is_named_only_as_the_calendar_of_its_document_has_it() -> No
     assert find_named_period(text, None) == "year ended January 28, 2023"
     assert find_named_period(text, read_fiscal_calendar(NAMED)) == "fiscal 2022 (year ended January 28, 2023)"
     assert find_named_period("in 2023", None) == ""
+
+
+def test_a_year_is_called_after_its_last_day_or_where_that_is_early_after_the_year_before() -> None:
+    late, early = "fiscal year ended September 28, 2019", "fiscal year ended January 28, 2023"
+    assert [compute_period_share(f"Revenue in FY{year}", late) for year in (2018, 2019, 2020)] == [0.0, 1.0, 0.0]
+    assert [compute_period_share(f"Revenue in FY{year}", early) for year in (2021, 2022, 2023, 2024)] == [
+        0,
+        0.5,
+        0.5,
+        0,
+    ]

@@ -20,9 +20,13 @@ from rag_core.text.periods import Period, find_periods, remove_periods
 from rag_core.text.table_rows import state_row
 from rag_core.text.terms import extract_terms
 
-MIN_ROW_AGREEMENT = 0.6  # of the terms of question and label, those of both counted twice
+MIN_ROW_AGREEMENT = 0.75  # of the terms of question and label, those of both counted twice
 _SCALE = re.compile(r"\([^()\n]{0,60}\b(?:thousands|millions|billions)\b[^()\n]{0,120}\)", re.IGNORECASE)
-_ASKED_SCALE = frozenset(("usd", "million", "billion", "thousand", "dollar", "year", "end", "amount", "fiscal"))
+_ASKED_SCALE = extract_terms("USD millions billions thousands dollars year end amount fiscal annual report statement")
+# what is asked of a row with one of these words, which its label lacks, is computed from it
+_MEASURES = extract_terms(
+    "margin ratio rate growth percentage percent turnover change average per increase decrease share"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +75,10 @@ def _extract_asked_terms(query_text: str, found: Sequence[Chunk]) -> frozenset[s
 
 
 def _compare_label(asked: frozenset[str], label: str) -> float:
+    """Return how far a label has the terms asked for; 0 with any other: free cash flow is no cash flow."""
     terms = extract_terms(label)
-    return 2 * len(asked & terms) / (len(asked) + len(terms)) if asked and terms else 0.0
+    is_other = not terms or not terms <= asked or (asked - terms) & _MEASURES
+    return 0.0 if is_other else 2 * len(terms) / (len(asked) + len(terms))
 
 
 def _list_rows(chunk: Chunk) -> Iterator[_HeadedRow]:

@@ -1,0 +1,92 @@
+from dataclasses import replace
+
+import pytest
+
+from rag_core.core.model import Hit
+from rag_core.core.presets import resolve_preset
+from rag_core.core.rankings import NAMED_SIGNAL
+from rag_core.retrieval.asked_documents import (
+    DOCUMENT_BONUS,
+    FIGURES_BONUS,
+    OTHER_PERIOD_SHARE,
+    find_asked_documents,
+    lift_asked_documents,
+)
+from rag_core.retrieval.candidates import choose_candidates
+from tests.fakes import SCOPE, chunk
+
+FIGURES = "\n".join(f"Row {n} | {n},204 | ({n}.5)" for n in range(6))
+TITLES = {
+    "oak22": "Oakhollow, Inc.: FORM 10-K, fiscal year ended December 31, 2022",
+    "oak23": "Oakhollow, Inc.: FORM 10-K, fiscal year ended December 31, 2023",
+    "tarn23": "Tarnmoor Corp.: FORM 10-K, fiscal year ended September 30, 2023",
+    "notes": "Notes on Oakhollow",
+}
+
+
+def find(*places: tuple[str, str]) -> list[Hit]:
+    """Return a hit of each document with its text, each a little worse than the one before."""
+    return [
+        Hit(
+            replace(chunk(f"{document}-{n}", text, document=document), title=TITLES[document]),
+            1 - n / 10,
+            {"words": 1 - n / 10},
+        )
+        for n, (document, text) in enumerate(places)
+    ]
+
+
+def order(hits: list[Hit]) -> str:
+    return " ".join(hit.chunk.id for hit in hits)
+
+
+def lift(question: str, hits: list[Hit]) -> list[Hit]:
+    return lift_asked_documents(question, hits, find_asked_documents(question, hits))
+
+
+def test_a_report_is_named_by_its_company_and_its_year() -> None:
+    hits = find(*((document, "Text") for document in TITLES))
+    shares = find_asked_documents("What was the revenue of Oakhollow in FY2023?", hits)
+    assert shares == {"oak23": 1.0, "oak22": pytest.approx(OTHER_PERIOD_SHARE), "tarn23": 0.0, "notes": 0.0}
+
+
+def test_a_name_may_be_the_first_word_and_one_that_no_title_has_says_nothing() -> None:
+    hits = find(("oak23", "Text"), ("tarn23", "Text"))
+    assert find_asked_documents("Tarnmoor EBIT 2023", hits) == {"oak23": 0.0, "tarn23": 1.0}
+    assert find_asked_documents("Tarnmoor EBIT 2019", hits)["tarn23"] == pytest.approx(OTHER_PERIOD_SHARE)
+    assert find_asked_documents("What was the EBIT of Fernbank in FY2023?", hits) == {}
+
+
+def test_the_hits_of_the_named_report_move_up_and_keep_their_order() -> None:
+    hits = find(("tarn23", "A"), ("oak22", "B"), ("oak23", "C"), ("notes", "D"), ("oak23", "E"))
+    assert order(lift("Who audits Oakhollow in FY2023?", hits)) == "oak23-2 tarn23-0 oak22-1 oak23-4 notes-3"
+
+
+def test_passages_of_figures_move_up_where_a_figure_is_asked_for_and_nowhere_else() -> None:
+    hits = find(
+        ("tarn23", FIGURES), ("oak23", "Prose"), ("oak23", FIGURES), *[("notes", f"Note {n}") for n in range(3)]
+    )
+    asked = lift("What was the revenue of Oakhollow in FY2023?", hits)
+    assert order(asked[:3]) == "oak23-2 oak23-1 tarn23-0"
+    assert asked[0].signals[NAMED_SIGNAL] == pytest.approx(DOCUMENT_BONUS + FIGURES_BONUS)
+    assert order(lift("Who audits Oakhollow in FY2023?", hits)[:3]) == "oak23-1 oak23-2 tarn23-0"
+
+
+def test_a_question_that_names_no_report_changes_nothing() -> None:
+    hits = find(("oak23", "Prose"), ("tarn23", FIGURES))
+    assert lift("What was the revenue in FY2023?", hits) == hits
+
+
+def test_a_hit_of_another_wording_stands_as_the_hit_before_it_does() -> None:
+    hits = find(("oak23", "A"), ("oak23", "B"), ("oak23", "C"))
+    hits[1] = replace(hits[1], signals={})
+    assert order(lift("Who audits Oakhollow in FY2023?", hits)) == "oak23-0 oak23-1 oak23-2"
+
+
+def test_the_named_report_may_take_all_places_of_the_reranker() -> None:
+    hits = find(*[("oak23", f"Passage {n} of some length") for n in range(5)], ("tarn23", "Other"))
+    preset = resolve_preset("standard", semantic=4)
+    named = choose_candidates(hits, preset.build_query("Who audits Oakhollow in FY2023?", SCOPE))
+    unnamed = choose_candidates(hits, preset.build_query("Who audits the accounts?", SCOPE))
+    assert [hit.chunk.document_id for hit in named[:4]] == ["oak23"] * 4
+    assert [hit.chunk.document_id for hit in unnamed[:4]].count("tarn23") == 1

@@ -10,7 +10,7 @@ from rag_core.core.ports import EntailmentScorer, Reranker
 from rag_core.retrieval.outdated_sentences import discount_outdated, find_exceptions, replace_amended
 from rag_core.retrieval.passage_sentences import PassageSentence, PromptPassage, split_passages_into_sentences
 from rag_core.text.asked_negation import asks_for_what_is_not, says_what_is_not
-from rag_core.text.figures import remove_dates
+from rag_core.text.figures import CURRENCY_CODES, remove_dates
 from rag_core.text.framing import is_framing
 from rag_core.text.layout import split_cells
 from rag_core.text.periods import FiscalCalendar, compute_period_share, read_fiscal_calendars, remove_periods
@@ -186,8 +186,11 @@ def _compute_query_coverage(
 
 
 def extract_name_terms(query_text: str) -> frozenset[str]:
-    """Return the terms of the words with a digit, or with a capital that does not begin the question."""
-    words = WORD_PATTERN.findall(query_text)
+    """Return the terms of the words with a digit, or with a capital that does not begin the question.
+
+    A currency is none: it is the unit in which the answer is wanted.
+    """
+    words = [word for word in WORD_PATTERN.findall(query_text) if word not in CURRENCY_CODES]
     names = [word for n, word in enumerate(words) if (n and word[0].isupper()) or any(map(str.isdigit, word))]
     return extract_terms(" ".join(names))
 

@@ -8,7 +8,8 @@ from decimal import Decimal
 from rag_core.text.months import MONTH_PATTERN
 from rag_core.text.raised_marks import RAISED_CHARACTERS, mask_footnote_marks
 
-_CURRENCIES = r"(?:US|C|A|HK)?[$€£¥]|(?:USD|EUR|GBP|CHF|JPY)\s"
+CURRENCY_CODES = ("USD", "EUR", "GBP", "CHF", "JPY")
+_CURRENCIES = rf"(?:US|C|A|HK)?[$€£¥]|(?:{'|'.join(CURRENCY_CODES)})\s"
 _NUMBER = r"\d{1,3}(?:[,  ’']\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+"
 _MARK = rf"(?:\s?\(\w\)|\s?\*{{1,2}}|\s?[{RAISED_CHARACTERS}][{RAISED_CHARACTERS},]*)?"  # of a footnote
 _THOUSANDS = r"(?!(?:[$€£¥]\s?)?[’']?000s?(?!\w))"  # "£000" above a column is its unit

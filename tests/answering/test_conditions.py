@@ -67,3 +67,9 @@ def test_a_period_in_whose_place_every_passage_has_another_is_missing(question: 
     assert find_missing_periods(question, found) == missing
     assert find_missing_periods(question, (*found, *evidence("Revenue grew."))) == ()
     assert find_missing_periods(question, ()) == ()
+
+
+def test_a_currency_in_which_the_answer_is_wanted_is_no_name() -> None:
+    found = evidence("Net income was 5.")
+    assert find_unknown_names("What was the net income, in USD millions?", found) == ()
+    assert find_unknown_names("What was the net income, in GAAP terms?", found) == ("GAAP",)

@@ -56,6 +56,7 @@ LEVERS: Mapping[str, Sequence[Switch]] = {
         partial(patch.object, module, "sort_by_code_matches", _keep_ranking) for module in (core_index, candidates)
     ],
     "named documents": [partial(patch.object, candidates, "lift_named_documents", lambda _, ranking: list(ranking))],
+    "documents asked about": [partial(patch.object, candidates, "find_asked_documents", lambda *_: {})],
     "room for documents": [partial(patch.object, candidates, "give_documents_room", lambda ranking, *_, **__: ranking)],
 }
 

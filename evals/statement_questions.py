@@ -1,12 +1,13 @@
-"""`python -m evals.statement_questions FOLDER`: questions for figures of annual reports that you have.
+"""`python -m evals.statement_questions FOLDER [--half first]`: questions for figures of annual reports that you have.
 
 FOLDER/pdfs has reports named "Company Name_2019_anything.pdf", of the fiscal year 2019. queries.jsonl and qrels.tsv are
-written beside it in the layout of pages, which `rag eval run` and `evals.statement_stages` read. The words of the
+written beside it in the layout of pages, which `rag eval run` reads. The words of the
 questions are those of a stranger (evals/data/statement_questions); a page is right that has the figure's row with the
 figure of the report's own year: that of the statement, or another. Where two rows are needed, either one's page is.
 
 Every report has half of the questions, and two reports that follow each other the same half of them, so that the two
-halves of the reports (every second one, by file name) are asked alike: one is to choose on, the other to report.
+halves of the reports (every second one, by file name) are asked alike: one is to choose on, the other to report. What
+is told in prose is asked as well: what helps figures must not hide it.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from pathlib import Path
 import pypdfium2
 
 from rag_core.evaluation import beir
+from rag_core.evaluation.labelled_collection import HALVES
 
 FIGURES = Path(__file__).parent / "data" / "statement_questions" / "figures.jsonl"
 STATEMENTS = {
@@ -98,13 +100,14 @@ def ask_of_report(report: Report, figures: Sequence[AskedFigure], number: int) -
             yield form.format(company=report.company, year=report.year, before=report.year - 1), pages
 
 
-def write_questions(folder: Path) -> int:
-    """Write queries.jsonl and qrels.tsv for the reports of a folder, and return how many questions there are."""
+def write_questions(folder: Path, half: str = "") -> int:
+    """Write queries.jsonl and qrels.tsv for the reports of a folder, or of one half; return how many questions."""
     figures = load_figures()
     reports = [read_report(path) for path in sorted((folder / "pdfs").glob("*.pdf"))]
     asked = [
         (f"{n}-{m}", question, report.file, pages)
         for n, report in enumerate(reports)
+        if not half or n % len(HALVES) == HALVES.index(half)
         for m, (question, pages) in enumerate(ask_of_report(report, figures, n))
     ]
     queries = [json.dumps({"_id": id, "text": question}) for id, question, _, _ in asked]
@@ -117,7 +120,9 @@ def write_questions(folder: Path) -> int:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    print(f"{write_questions(parser.parse_args().folder)} questions")
+    parser.add_argument("--half", choices=HALVES, default="", help="of the reports that are asked about")
+    given = parser.parse_args()
+    print(f"{write_questions(given.folder, given.half)} questions")
 
 
 if __name__ == "__main__":

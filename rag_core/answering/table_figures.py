@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import chain
+from itertools import chain, islice
 
 from rag_core.answering.computing.stored_tables import StoredTable, read_stored_tables
 from rag_core.answering.facts.amount_reading import CURRENCIES, Amount, read_amounts
@@ -24,7 +24,8 @@ from rag_core.text.layout import split_into_parts
 from rag_core.text.normalization import normalize_words
 from rag_core.text.request_memory import remember_in_request
 
-MAX_CELLS = 2_000  # of a chunk, in which each figure of a claim is looked for
+# figures of a claim, each looked for in so many cells of a chunk: an enemy's table takes 20 ms
+MAX_FIGURES, MAX_CELLS = 12, 600
 MIN_VALUE = 10  # smaller figures stand in many cells by chance
 _RESPECTIVELY = "respectively"
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
@@ -47,9 +48,9 @@ class _Cell:
     unit: str
     column: int
     head: str
-    years: Set[str]
+    years: frozenset[str]
     label: str
-    words: Set[str]  # of the label, with its group where several rows have this label
+    words: frozenset[str]  # of the label, with its group where several rows have this label
 
 
 def look_up_figures(claim: Words, chunk: Chunk) -> FoundFigures:
@@ -59,7 +60,8 @@ def look_up_figures(claim: Words, chunk: Chunk) -> FoundFigures:
     figures, one figure of a year is enough. A row is another one if the claim names a row of the same table
     in full that has another figure there, and not the row of its own.
     """
-    amounts = [one for one in read_amounts(claim) if not one.is_spelled_year and abs(one.value) >= MIN_VALUE]
+    read = (one for one in read_amounts(claim) if not one.is_spelled_year and abs(one.value) >= MIN_VALUE)
+    amounts = list(islice(read, MAX_FIGURES))
     cells = _read_cells(chunk) if amounts else ()
     found = {one: matches for one in amounts if (matches := [cell for cell in cells if _is_in_cell(one, cell)])}
     named = {word.form for word in claim if is_content_word(word) and not has_figure(word)}
@@ -97,20 +99,15 @@ def _compare_years(found: dict[Amount, list[_Cell]], years: Sequence[str]) -> It
 
 def _compare_rows(found: dict[Amount, list[_Cell]], cells: Sequence[_Cell], named: Set[str]) -> Iterator[FactConflict]:
     """Yield the figures of a row that the claim does not name, where it names another row of the same column."""
+    names = {words for words in {cell.words for cell in cells if found} if _has_all(named, words)}
+    other_cells = [cell for cell in cells if cell.words in names and not any(_is_in_cell(one, cell) for one in found)]
     for one, matches in found.items():
-        if one.unit == "percent" or any(not cell.words for cell in matches):
+        if one.unit == "percent" or any(not cell.words or cell.words in names for cell in matches):
             continue
-        if any(_has_all(named, cell.words) for cell in matches):
-            continue
-        others = [
-            cell
-            for cell in cells
-            if _has_all(named, cell.words)
-            and any((cell.column, cell.head) == (m.column, m.head) for m in matches)
-            and not any(_is_in_cell(other, cell) for other in found)
-        ]
-        if others:
-            yield FactConflict("number", one.text, f"{others[0].label}: {others[0].value}")
+        columns = {(cell.column, cell.head) for cell in matches}
+        other = next((cell for cell in other_cells if (cell.column, cell.head) in columns), None)
+        if other:
+            yield FactConflict("number", one.text, f"{other.label}: {other.value}")
 
 
 def _has_all(named: Set[str], words: Set[str]) -> bool:
@@ -121,7 +118,7 @@ def _read_cells(chunk: Chunk) -> tuple[_Cell, ...]:
     tables = read_stored_tables([chunk]) if "|" in chunk.content else []
     in_tables = (cell for table in tables if not table.is_list for cell in _list_cells(table))
     found = chain(in_tables, _list_respective_cells(chunk.content))
-    return tuple(cell for cell, _ in zip(found, range(MAX_CELLS), strict=False))
+    return tuple(islice(found, MAX_CELLS))
 
 
 def _list_respective_cells(text: str) -> Iterator[_Cell]:
@@ -155,6 +152,6 @@ def _list_cells(table: StoredTable) -> Iterator[_Cell]:
 
 
 @remember_in_request(MAX_CELLS)
-def _read_label_words(label: str) -> Set[str]:
+def _read_label_words(label: str) -> frozenset[str]:
     words = normalize_words(rewrite_amounts(label))
     return frozenset(word.form for word in words if is_content_word(word) and not has_figure(word))

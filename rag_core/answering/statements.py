@@ -30,6 +30,7 @@ from rag_core.text.table_rows import (
     cut_heads,
     ends_group,
     is_header_row,
+    is_result,
     join_heads,
     list_rows_below,
     name_group,
@@ -205,6 +206,7 @@ def _read_row(part: Part, after: Part | None, below: Part | None, around: _Surro
     if group := name_group(cells):
         around.group = group
         return None
+    around.group = "" if is_result(cells) else around.group
     stated = state_row(around.header, cells, around.group)
     around.header = around.header or [""]  # a table without header has none further down either
     around.group = "" if ends_group(cells) else around.group

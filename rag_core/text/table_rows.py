@@ -29,6 +29,7 @@ GRADE_HEAD_PATTERN = re.compile(
 )
 GRADED_HEAD_PATTERN = re.compile(r"(?:grade|(?:overall )?(?:certainty|quality))\W*", re.IGNORECASE)
 GRADE_PATTERN = re.compile(r"(?:very low|low|moderate|high)\b.{0,20}", re.IGNORECASE)
+_RESULT = re.compile(r"net \(?(?:income|loss|earnings|profit)\b", re.IGNORECASE)
 BARRED_LINE_PATTERN = re.compile(r"^\s*\|.*\||\|.*\|")  # at least two bars
 
 
@@ -107,6 +108,11 @@ def ends_group(cells: Sequence[str]) -> bool:
     return not cells[0] or cells[0].casefold().startswith("total")
 
 
+def is_result(cells: Sequence[str]) -> bool:
+    """Return whether a row is what a whole statement comes to, such as "Net income", and so of no group."""
+    return _RESULT.match(cells[0]) is not None
+
+
 def _is_alone(cells: Sequence[str]) -> bool:
     """Return whether only one of several cells has words."""
     return len(cells) > 1 and sum(map(bool, cells)) == 1
@@ -183,7 +189,7 @@ def _find_tables(text: str) -> Iterator[_Table]:
             table = replace(table, heads=join_heads(table.heads, cells))
             continue
         table = table or _Table(part.start, ())
-        named = name_group(cells)
+        named, group = name_group(cells), "" if is_result(cells) else group
         table.rows.append((part, cells, "" if named else group))
         group = named or ("" if ends_group(cells) else group)
     if table:

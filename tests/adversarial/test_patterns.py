@@ -14,6 +14,7 @@ CHARS = 1_250  # and twice as many; what is suspected, also for four times that
 FLOOR_S, MAX_S = 0.002, 0.05  # for the longer text: the square that takes 8 ms for twice its characters takes 2 ms
 # that compile what a module or a record keeps, and parts of a pattern that is pumped as a whole
 FUNCTIONS_WITH_VARIABLES = {
+    "_compile_beginnings",  # of the words of a question, escaped: one alternation, and the rest of the word
     "_compile_cue",
     "_compile_form",  # of telephone numbers: for at most 15 digits
     "_compile_format",

@@ -59,7 +59,10 @@ def test_a_row_is_read_with_the_years_above_it() -> None:
     extraction = extract_in_process(draw_filing([[TABLE]]), "a.pdf")
     text = next(block.text for block in extraction.blocks if block.kind == "table")
     readings = [statement.reading.statement for statement in read_statements(text) if statement.reading]
-    assert "Research (1); Year ended June 30, 2025: (393); Year ended June 30, 2024: (247)" in readings
+    assert (
+        "Operating expenses: Research (1); Year ended June 30, 2025: (393); Year ended June 30, 2024: (247)" in readings
+    )
+    assert "Net income (1); Year ended June 30, 2025: $ 11,957; Year ended June 30, 2024: $ 8,573" in readings
 
 
 def test_a_cell_in_the_wrong_column_is_not_counted_as_right() -> None:

@@ -104,3 +104,36 @@ def test_bars_within_a_cell_and_tables_of_one_bar_leave_none() -> None:
     text = "Age | Target\n--- | ---\n80 and over | 150 \\| 90"
     assert state(text) == [["Age: 80 and over; Target: 150 / 90"]]
     assert find_prose_ranges(text) == []
+
+
+STATEMENT = """|  | May 31, | May 31, |
+In millions | 2023 | 2022
+| Current assets: |  |  |
+Cash | 2,410 | 1,869
+Total current assets | 7,743 | 8,875
+Goodwill | 4,773 | 4,501
+| LIABILITIES |  |  |
+Debt | 781 | 1,451
+Net income | 310 | 290"""
+
+
+def test_rows_of_a_statement_have_their_years_scale_and_group() -> None:
+    """S4-45: a title among the rows hides no header, a header may have two lines, and a group ends with its total."""
+    assert state(STATEMENT) == [
+        [
+            "In millions: Current assets:",
+            "Current assets: In millions: Cash; May 31, 2023: 2,410; May 31, 2022: 1,869",
+            "Current assets: In millions: Total current assets; May 31, 2023: 7,743; May 31, 2022: 8,875",
+            "In millions: Goodwill; May 31, 2023: 4,773; May 31, 2022: 4,501",
+            "In millions: LIABILITIES",
+            "LIABILITIES: In millions: Debt; May 31, 2023: 781; May 31, 2022: 1,451",
+            "In millions: Net income; May 31, 2023: 310; May 31, 2022: 290",
+        ]
+    ]
+
+
+@pytest.mark.parametrize("below", ["Founded | 1998 | 2001", "| Berlin |  |  |", "In millions | 5,811 | 5,565"])
+def test_a_row_of_values_is_no_second_line_of_a_header(below: str) -> None:
+    rows = state(f"Company | A | B\n{below}\nShops | 12 | 14")[0]
+    assert len(rows) == 2
+    assert rows[1] == "Company: Shops; A: 12; B: 14"

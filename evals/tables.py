@@ -13,12 +13,10 @@ SHOWN = ("recall@10", "ndcg@10")  # of a stage
 STORE_ROWS = (
     "hybrid p50 ms",
     "searchable after s",
-    "hybrid CPU ms",
     "memory MB",
     "2 % filter p50 ms",
     "by meaning alone p50 ms",
     "its top 20 of brute force's",
-    "open s",
     "replaced and found p50 ms",
     "disk MB",
 )

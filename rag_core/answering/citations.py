@@ -55,8 +55,7 @@ MIN_STATEMENT_WORDS = 4
 class ClaimPassage:
     """A passage of a chunk, compared with a claim; `term_share` is the share of the claim's terms that it has.
 
-    `quote` is the text as it stands in the chunk, and `text` what is compared: a list item with its lead-in. `frame` is
-    what stands above it: the title, the headings and the lead-in, which may say the year and the scale of a table.
+    `quote` is the text as it stands in the chunk, and `text` what is compared: a list item with its lead-in.
     """
 
     chunk: Chunk
@@ -64,11 +63,16 @@ class ClaimPassage:
     end: int
     text: str
     term_share: float
-    frame: str = ""
+    contexts: tuple[str, ...] = ()  # with which its first and last part are read
 
     @property
     def quote(self) -> str:
         return self.chunk.content[self.start : self.end]
+
+    @property
+    def frame(self) -> str:
+        """What stands above it: the title, the headings and the lead-in, which may say a table's year and scale."""
+        return "\n".join(dict.fromkeys(filter(None, [self.chunk.title, *self.chunk.heading_path, *self.contexts])))
 
     def write_in_frame(self) -> str:
         """Return the text with what stands above it in brackets, as `Claim.write_in_context` does."""
@@ -355,9 +359,8 @@ def _build_claim_passage(
     """Return the passage from one part of the evidence to another, with the share of the claim's terms in its text."""
     share = len(extract_terms(text) & claim_terms) / max(1, len(claim_terms))
     start, end = evidence.start + first.part.start, evidence.start + last.part.end
-    chunk, contexts = evidence.hit.chunk, [one.reading.context for one in (first, last) if one.reading]
-    frame = "\n".join(dict.fromkeys(filter(None, [chunk.title, *chunk.heading_path, *contexts])))
-    return ClaimPassage(chunk, start, end, text, share, frame)
+    contexts = tuple(one.reading.context for one in (first, last) if one.reading)
+    return ClaimPassage(evidence.hit.chunk, start, end, text, share, contexts)
 
 
 def build_citation(passage: ClaimPassage, score: float) -> Citation:

@@ -4,13 +4,13 @@ A table of a statement has hundreds of figures, so that one which stands in it m
 figure that only such cells have contradicts the claim, and one whose cell agrees needs no word of the text around it.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import chain, islice
 
+from rag_core.answering.computing.asked_columns import YEAR_PATTERN
 from rag_core.answering.computing.stored_tables import StoredTable, read_stored_tables
 from rag_core.answering.facts.amount_reading import CURRENCIES, Amount, read_amounts
 from rag_core.answering.facts.amounts import is_computed_from, is_rounded
@@ -28,7 +28,6 @@ from rag_core.text.request_memory import remember_in_request
 MAX_FIGURES, MAX_CELLS = 12, 600
 MIN_VALUE = 10  # smaller figures stand in many cells by chance
 _RESPECTIVELY = "respectively"
-_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +80,7 @@ def _is_in_cell(amount: Amount, cell: _Cell) -> bool:
     if amount.unit and not is_share and amount.unit not in CURRENCIES:
         return False
     factors = (1,) if is_share else cell.scales
-    return any(is_rounded(abs(amount.value), cell.value * factor) for factor in factors)
+    return any(is_rounded(abs(amount.value), cell.value * factor, amount.digits) for factor in factors)
 
 
 def _compare_years(found: dict[Amount, list[_Cell]], years: Sequence[str]) -> Iterator[FactConflict]:
@@ -135,7 +134,7 @@ def _list_respective_cells(text: str) -> Iterator[_Cell]:
 
 
 def _list_years(words: Words) -> list[str]:
-    return [word.form for word in words if _YEAR.fullmatch(word.form) and "," not in word.raw]
+    return [word.form for word in words if YEAR_PATTERN.fullmatch(word.form) and "," not in word.raw]
 
 
 def _list_cells(table: StoredTable) -> Iterator[_Cell]:
@@ -147,7 +146,7 @@ def _list_cells(table: StoredTable) -> Iterator[_Cell]:
             figure = parse_figure(cell) if n != row.name_at else None
             if figure:
                 head, scales = table.columns[n], tuple({1, scale})
-                years = frozenset(_YEAR.findall(head))
+                years = frozenset(YEAR_PATTERN.findall(head))
                 yield _Cell(abs(figure.value), scales, figure.unit, n, head, years, row.label, words)
 
 

@@ -178,7 +178,7 @@ def _is_near(amount: Amount, other: Amount) -> bool:
     if amount.bound and not other.bound:
         low, high = sorted((amount.base, other.base))
         return (amount.bound == ">") == (amount.base == low) and high <= MAX_BOUND_RATIO * low
-    return is_rounded(amount.base, other.base)
+    return is_rounded(amount.base, other.base, amount.digits)
 
 
 def _is_within_limits(amount: Amount, stated: Sequence[Amount]) -> bool:
@@ -235,7 +235,7 @@ def _is_written_as(amount: Amount, exact: Decimal) -> bool:
     """Return whether a computed value is the amount, rounded to its last digit; "about" allows one of these more."""
     last = Decimal(1).scaleb(int(amount.value.as_tuple().exponent))
     if last == 1 and amount.value >= MIN_COMPUTED:
-        return is_rounded(abs(amount.value), abs(exact))
+        return is_rounded(abs(amount.value), abs(exact), amount.digits)
     return abs(abs(exact) - abs(amount.value)) <= last * (Decimal("1.5") if amount.is_about else Decimal("0.5"))
 
 
@@ -247,9 +247,8 @@ def _is_said_to_be_computed(amount: Amount, claim: Words) -> bool:
     return not is_small and any(word.form in COMPUTING_FORMS for word in claim)
 
 
-def is_rounded(value: Decimal, exact: Decimal) -> bool:
-    """Return whether a value is another one, or that rounded to MIN_ROUNDED_DIGITS or more digits."""
-    digits = len(value.normalize().as_tuple().digits)
+def is_rounded(value: Decimal, exact: Decimal, digits: int) -> bool:
+    """Return whether a value, written with so many digits, is another one, or that rounded to MIN_ROUNDED_DIGITS up."""
     return value == exact or (digits >= MIN_ROUNDED_DIGITS and _round_to_digits(exact, digits) == value)
 
 

@@ -128,6 +128,21 @@ def test_an_expansion_and_an_answer_can_be_pasted(page: Page) -> None:
     expect(answer).to_contain_text("1 sentence not supported")
 
 
+def test_a_press_counts_while_the_prompt_is_loading(page: Page, site: str) -> None:
+    """S0-08: a button that moved away between the press and the release was not pressed at all."""
+    held: list[Route] = []
+    page.route("**/augment/prompt?*", lambda route: held.append(route))
+    with page.expect_request("**/augment/prompt?*"):
+        page.goto(f"/rag/{asked(site, QUESTION, *EVERY)}")
+    page.get_by_role("textbox", name="Or paste a response").fill("Cats fly.")
+    page.get_by_role("button", name="Save response", exact=True).hover()
+    page.mouse.down()
+    held[0].continue_()
+    expect(page.get_by_label("Augmented prompt")).to_be_visible()
+    page.mouse.up()
+    expect(page.get_by_role("region", name="Latest answer")).to_contain_text("Pasted response")
+
+
 def test_what_is_typed_while_the_documents_are_quoted_stays(page: Page, site: str) -> None:
     page.goto(f"/rag/{asked(site, QUESTION, *EVERY)}")
     held: list[Route] = []

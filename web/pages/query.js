@@ -92,11 +92,11 @@ function AnswerStep({ query, reload }) {
           <input ...${attributes} class="number" type="number" min="1" max=${MAX_TOP_N} defaultValue=${DEFAULT_TOP_N}
             onInput=${(event) => event.target.validity.valid && event.target.value && setTopN(Number(event.target.value))} />`}<//>
       </div>
-      <${AugmentedPrompt} query=${query} topN=${topN} />
-      <${AnswerForm} query=${query} topN=${topN} reload=${reload} />`}`;
+      <${AnswerForm} query=${query} topN=${topN} reload=${reload} />
+      <${AugmentedPrompt} query=${query} topN=${topN} />`}`;
 }
 
-/** The augmented prompt, loaded again when the query or `topN` changes; folded once there is an answer. */
+/** The augmented prompt, loaded again when the query or `topN` changes; folded once there is an answer. It stands last: what it loads moves no button. */
 function AugmentedPrompt({ query, topN }) {
   const prompt = useLoad(() => getJson(`rag/queries/${query.id}/augment/prompt`, { top_n: topN }), [query.id, query.version, topN]);
   if (prompt.error) return html`<${ErrorBox} error=${prompt.error} retry=${prompt.reload} />`;
@@ -138,7 +138,7 @@ function AnswerForm({ query, topN, reload }) {
           onClick=${() => save("run", "run", { use_full_model: usesFullModel })}>${hasModel === false ? "Quote the documents" : "Run LLM"}<//></div>
       </div>
       <div class="stack tight">
-        <${Field} label="Or paste a response" hint="The response of any chat model to the prompt above.">${(attributes) => html`
+        <${Field} label="Or paste a response" hint="The response of any chat model to the prompt below.">${(attributes) => html`
           <textarea ...${attributes} rows="3" value=${response} onInput=${(event) => setResponse(event.target.value)}></textarea>`}<//>
         <div><${Button} busy=${answer.busy === "paste"} disabled=${answer.busy !== null || !response.trim()}
           onClick=${() => save("paste", "manual", { response_text: response })}>Save response<//></div>

@@ -1,26 +1,21 @@
 """The commands that index files and proposals, within a budget."""
 
-import asyncio
 import sys
 from argparse import Namespace
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_core.cli.json_output import print_json
 from rag_core.cli.opened_service import run_with_rag
-from rag_core.core.concurrency import run_in_order
 from rag_core.core.errors import InvalidRequest, Misconfigured
 from rag_core.core.model import Scope
 from rag_core.core.run import Run
 
 if TYPE_CHECKING:
-    from rag_core.cli.input_files import FileOutcome
     from rag_core.ingestion.plan import DryRun
     from rag_core.rag import RAG
 
 EXIT_BUDGET_SPENT = 3  # exit code
-MAX_FILES_AT_ONCE = 4  # one is embedded while others wait for the disk; each may be read in a process of its own
 
 
 @run_with_rag
@@ -35,62 +30,14 @@ async def run_index_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
         return await schema_commands.index_database(arguments, rag)
     if not arguments.paths:
         raise InvalidRequest("PATH", "must be given, or --database")
-    from rag_core.cli import enrichment_consent, indexing_output, input_files, terminal_layout, terminal_output
-    from rag_core.cli.indexing_progress import IndexingProgress
-    from rag_core.ingestion.indexing import explain_unpaid_enrichment
-    from rag_core.ingestion.plan import BudgetSpent
-    from rag_core.rag import INDEXING_TIMEOUT_S
-    from rag_core.run_reply import format_run
+    from rag_core.cli.file_indexing import FileIndexing
 
-    indexing_run, stopped = Run(INDEXING_TIMEOUT_S), ""
     budgeted, rehearsal = _apply_budget(arguments, rag)
-    files_by_path, scope = input_files.find_input_files(arguments.paths), Scope(arguments.workflow)
-    progress = IndexingProgress(list(files_by_path), sys.stderr if arguments.json else sys.stdout)
-    budgeted = progress.watch_embedding(budgeted)
-    if arguments.enrichment_usd and (reason := explain_unpaid_enrichment(rag.kit)):
-        message = f"--enrichment-usd has no effect: {reason}"
-        indexing_run.warn("no_effect", message) if arguments.json else print(message, file=sys.stderr)
-    enrichment_usd = 0.0 if rehearsal else await enrichment_consent.ask_for_enrichment(arguments, rag, files_by_path)
-    is_quiet = rehearsal is not None or not progress.bar.disable  # a plan has indexed nothing: it says what it would
-    is_priced = arguments.plan or arguments.budget_usd is not None or arguments.enrichment_usd
-
-    async def index_file(path: Path, is_named: bool) -> "tuple[FileOutcome, Run]":
-        run = indexing_run if is_priced else Run(INDEXING_TIMEOUT_S)
-        spent_usd = run.cost_usd  # None: a price is not known, so no ceiling could be kept
-        left_usd = 0.0 if spent_usd is None else max(0.0, enrichment_usd - spent_usd)
-        return await input_files.index_file(path, is_named, budgeted, scope, run, enrichment_usd=left_usd), run
-
-    def finish_file(indexed: "tuple[FileOutcome, Run]") -> None:
-        outcome, run = indexed
-        progress.finish_file(outcome)
-        if not arguments.json:
-            indexing_output.print_file_outcome(outcome, progress.bar, is_quiet=is_quiet)
-            indexing_output.print_file_warnings(outcome.path, run, progress.bar)
-        if run is not indexing_run:
-            indexing_run.add_part(run)
-
-    try:
-        with progress.bar:
-            indexing = (index_file(path, is_named) for path, is_named in files_by_path.items())
-            await run_in_order(indexing, finish_file, at_once=1 if is_priced else MAX_FILES_AT_ONCE)
-    except BudgetSpent as error:
-        stopped = f"{error.message}; {terminal_layout.format_count(progress.files_left, 'file')} left"
-    except asyncio.CancelledError:  # Ctrl-C
-        print(indexing_output.format_interruption(progress), file=sys.stderr)
-        raise
-    gone = await input_files.list_gone_documents(arguments.paths, rag, scope)
-    if arguments.json:
-        plan = rehearsal.build_plan() if rehearsal else None
-        facts = {"files": progress.outcomes, "gone": [document.id for document in gone], "plan": plan}
-        print_json({**facts, "stopped": stopped, **format_run(indexing_run)})
-        return _give_exit_code(stopped, progress.counts["refused"])
-    if rehearsal:
-        indexing_output.print_indexing_plan(rehearsal.build_plan())
-    else:
-        print(", ".join(f"{count} {verdict}" for verdict, count in progress.counts.items()))
-    indexing_output.print_gone_documents(gone)
-    terminal_output.print_run(indexing_run)
-    return _report_end(stopped, progress.counts["refused"])
+    indexing = FileIndexing(arguments, rag, rehearsal)
+    stopped = await indexing.index_files(budgeted)
+    await indexing.report(stopped)
+    refused = indexing.progress.counts["refused"]
+    return _give_exit_code(stopped, refused) if arguments.json else _report_end(stopped, refused)
 
 
 @run_with_rag

@@ -11,6 +11,7 @@ from rag_core.retrieval.asked_documents import (
     OTHER_PERIOD_SHARE,
     find_asked_documents,
     lift_asked_documents,
+    select_best_documents,
 )
 from rag_core.retrieval.candidates import choose_candidates
 from tests.fakes import SCOPE, chunk
@@ -70,6 +71,19 @@ def test_passages_of_figures_move_up_where_a_figure_is_asked_for_and_nowhere_els
     assert order(asked[:3]) == "oak23-2 oak23-1 tarn23-0"
     assert asked[0].signals[NAMED_SIGNAL] == pytest.approx(DOCUMENT_BONUS + FIGURES_BONUS)
     assert order(lift("Who audits Oakhollow in FY2023?", hits)[:3]) == "oak23-1 oak23-2 tarn23-0"
+
+
+def test_figures_of_a_report_that_is_not_named_stay_where_they_are() -> None:
+    hits = lift("What was the revenue of Oakhollow in FY2023?", find(("oak23", "Prose"), ("tarn23", FIGURES)))
+    assert {hit.chunk.document_id: hit.signals[NAMED_SIGNAL] for hit in hits}["tarn23"] == 0
+
+
+def test_a_report_is_named_as_far_as_it_has_the_names_and_one_that_has_most_of_them_is_the_best() -> None:
+    hits = find(("oak23", "Text"), ("tarn23", "Text"))
+    shares = find_asked_documents("Which auditor do Oakhollow Inc. and Tarnmoor share in 2023?", hits)
+    assert shares["oak23"] == pytest.approx(2 / 3)
+    assert shares["tarn23"] == pytest.approx(1 / 3)
+    assert select_best_documents(shares) == {"oak23"}
 
 
 def test_a_question_that_names_no_report_changes_nothing() -> None:

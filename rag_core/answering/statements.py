@@ -17,7 +17,6 @@ from rag_core.text.framing import has_verb, is_framing, is_title, states_somethi
 from rag_core.text.layout import (
     BOLD_HEADING_LEVEL,
     Part,
-    is_header_rule,
     make_part,
     remove_marks,
     split_cells,
@@ -25,17 +24,8 @@ from rag_core.text.layout import (
 )
 from rag_core.text.request_memory import remember_in_request
 from rag_core.text.stop_words import KEY_PHRASE_STOP_WORDS
-from rag_core.text.table_rows import (
-    continues_header,
-    cut_heads,
-    ends_group,
-    is_header_row,
-    is_result,
-    join_heads,
-    list_rows_below,
-    name_group,
-    state_row,
-)
+from rag_core.text.table_rows import state_row
+from rag_core.text.tables import TableRow, TextTable, read_tables
 from rag_core.text.terms import WORD_PATTERN, extract_terms
 
 # of a sentence without a known verb that needs no lead-in to be understood: with figures, such as "Every 90 days."
@@ -97,11 +87,8 @@ class _Surroundings:
     heading: str
     headings: list[tuple[int, str]] = field(default_factory=list)
     openings: list[_Opening] = field(default_factory=list)
-    header: Sequence[str] = ()
+    columns: tuple[str, ...] = ()
     header_lines: tuple[str, ...] = ()
-    is_header_open: bool = False  # until the first row below it
-    group: str = ""  # of rows
-    after_rule: bool = False  # of the table
     listed: bool = False  # whether a list, table or code has begun below the lead-in
     before: str = ""
 
@@ -128,10 +115,11 @@ def relate_parts(parts: Sequence[Part], *, question: str = "", heading: str = ""
     """Read each part with those before it, and a "Yes." with the question that the parts answer, if any."""
     around = _Surroundings(question, "" if is_framing(heading) else heading)
     words = [strip_framing(remove_marks(part.text)) for part in parts]
-    neighbours = zip_longest(parts, words, parts[1:], list_rows_below(parts))
+    rows = {row.number: (row, table) for table in read_tables(parts) for row in table.rows}
+    neighbours = enumerate(zip_longest(parts, words, parts[1:]))
     return [
-        Statement(part, own, _read_part(part, own, after, below, around), tuple(around.header))
-        for part, own, after, below in neighbours
+        Statement(part, own, _read_part(part, own, after, rows.get(n), around), around.columns)
+        for n, (part, own, after) in neighbours
     ]
 
 
@@ -152,14 +140,16 @@ def is_fragment(words: str) -> bool:
     return is_short or not _END_MARK.search(words) or words[:1].islower()
 
 
-def _read_part(part: Part, words: str, after: Part | None, below: Part | None, around: _Surroundings) -> Reading | None:
+def _read_part(
+    part: Part, words: str, after: Part | None, row: tuple[TableRow, TextTable] | None, around: _Surroundings
+) -> Reading | None:
     """Return how a part is read, None for a frame, and note in `around` what it is for the parts below."""
     if part.kind == "row":
-        return _read_row(part, after, below, around)
-    around.after_rule = is_header_rule(part)
+        around.listed = True
+        return _read_row(*row, around) if row else None
     if part.kind == "rule":
         return None
-    around.header, around.header_lines, around.group = (), (), ""
+    around.columns, around.header_lines = (), ()
     if part.kind == "heading" and not _is_emphasized_reply(part, after, around):
         _open_heading(part, words, around)
         return None
@@ -188,28 +178,10 @@ def _open_heading(part: Part, words: str, around: _Surroundings) -> None:
     around.openings, around.listed, around.before = [], False, ""
 
 
-def _read_row(part: Part, after: Part | None, below: Part | None, around: _Surroundings) -> Reading | None:
-    """Read a row with the header and the group of its table; these are frames, as is a row of empty cells."""
-    cells = split_cells(part.text)
-    is_in_grid = bool(around.header) and around.after_rule  # between two rules, as every row of some tables
-    around.listed, around.after_rule = True, False
-    rule = (after.text,) if after and is_header_rule(after) else ()
-    if not is_in_grid and is_header_row(cells, below, is_first=not around.header):
-        around.header, around.header_lines = cut_heads(cells), (part.text, *rule)
-        around.is_header_open, around.group = True, ""
-        return None
-    if around.is_header_open and continues_header(around.header, cells, below):
-        around.header = join_heads(around.header, cells)
-        around.header_lines = (*around.header_lines, part.text, *rule)
-        return None
-    around.is_header_open = False
-    if group := name_group(cells):
-        around.group = group
-        return None
-    around.group = "" if is_result(cells) else around.group
-    stated = state_row(around.header, cells, around.group)
-    around.header = around.header or [""]  # a table without header has none further down either
-    around.group = "" if ends_group(cells) else around.group
+def _read_row(row: TableRow, table: TextTable, around: _Surroundings) -> Reading | None:
+    """Read a row with the heads and the group of its table; these are frames, as is a row of empty cells."""
+    around.columns, around.header_lines = table.short_heads, table.head_lines
+    stated = "" if row.names_group else state_row(around.columns, row.cells, row.group)
     context = around.openings[-1].words if around.openings else around.heading
     return Reading(stated, context, around.list_frames()) if _has_word(stated) else None
 

@@ -11,18 +11,19 @@ from decimal import Decimal
 from itertools import chain, islice
 
 from rag_core.answering.computing.asked_columns import YEAR_PATTERN
-from rag_core.answering.computing.stored_tables import StoredTable, read_stored_tables
 from rag_core.answering.facts.amount_reading import CURRENCIES, Amount, read_amounts
 from rag_core.answering.facts.amounts import is_computed_from, is_rounded
 from rag_core.answering.facts.comparison import read_words
 from rag_core.answering.facts.conflicts import FactConflict
 from rag_core.answering.facts.notations import rewrite_amounts
+from rag_core.answering.facts.units import get_unit
 from rag_core.answering.facts.words import Words, has_figure, is_content_word, is_same_word
 from rag_core.core.model import Chunk
 from rag_core.text.figures import parse_figure, read_scale
 from rag_core.text.layout import split_into_parts
 from rag_core.text.normalization import normalize_words
 from rag_core.text.request_memory import remember_in_request
+from rag_core.text.tables import TextTable, read_text_tables
 
 # figures of a claim, each looked for in so many cells of a chunk: an enemy's table takes 20 ms
 MAX_FIGURES, MAX_CELLS = 12, 600
@@ -75,9 +76,9 @@ def look_up_figures(claim: Words, chunk: Chunk) -> FoundFigures:
 
 def _is_in_cell(amount: Amount, cell: _Cell) -> bool:
     is_share = amount.unit in ("percent", "fraction")
-    if is_share != (cell.unit == "%") and cell.unit:
+    if is_share != (cell.unit == "percent") and cell.unit:
         return False
-    if amount.unit and not is_share and amount.unit not in CURRENCIES:
+    if amount.unit and not is_share and (amount.unit not in CURRENCIES or cell.unit not in ("", amount.unit)):
         return False
     factors = (1,) if is_share else cell.scales
     return any(is_rounded(abs(amount.value), cell.value * factor, amount.digits) for factor in factors)
@@ -114,8 +115,7 @@ def _has_all(named: Set[str], words: Set[str]) -> bool:
 
 
 def _read_cells(chunk: Chunk) -> tuple[_Cell, ...]:
-    tables = read_stored_tables([chunk]) if "|" in chunk.content else []
-    in_tables = (cell for table in tables if not table.is_list for cell in _list_cells(table))
+    in_tables = (cell for table in read_text_tables(chunk.content) for cell in _list_cells(table, chunk.heading_path))
     found = chain(in_tables, _list_respective_cells(chunk.content))
     return tuple(islice(found, MAX_CELLS))
 
@@ -129,25 +129,36 @@ def _list_respective_cells(text: str) -> Iterator[_Cell]:
         years, amounts = _list_years(words), [one for one in read_amounts(words) if not one.is_spelled_year]
         if len(years) == len(amounts):
             for n, (year, one) in enumerate(zip(years, amounts, strict=True)):
-                unit = "%" if one.unit == "percent" else ""
-                yield _Cell(abs(one.value), (1,), unit, n, year, frozenset([year]), "", frozenset())
+                yield _Cell(abs(one.value), (1,), one.unit, n, year, frozenset([year]), "", frozenset())
 
 
 def _list_years(words: Words) -> list[str]:
     return [word.form for word in words if YEAR_PATTERN.fullmatch(word.form) and "," not in word.raw]
 
 
-def _list_cells(table: StoredTable) -> Iterator[_Cell]:
-    scale = read_scale(" ".join((table.about, *table.columns)))
-    counts = Counter(row.label for row in table.rows)
+def _list_cells(table: TextTable, headings: Sequence[str]) -> Iterator[_Cell]:
+    """Yield the figures of a table; one without a currency has that of its head, or of a figure above it."""
+    scales = tuple({1, read_scale(" ".join((table.scale, *headings)))})
+    counts = Counter(row.cells[0] for row in table.rows)
+    heads = dict(enumerate(table.heads))
+    years = {n: frozenset(YEAR_PATTERN.findall(head)) for n, head in heads.items()}
+    units = {n: unit for n, head in heads.items() if (unit := _read_currency(head))}
     for row in table.rows:
-        words = _read_label_words(row.label if counts[row.label] == 1 else f"{row.group} {row.label}")
-        for n, cell in enumerate(row.cells):
-            figure = parse_figure(cell) if n != row.name_at else None
-            if figure:
-                head, scales = table.columns[n], tuple({1, scale})
-                years = frozenset(YEAR_PATTERN.findall(head))
-                yield _Cell(abs(figure.value), scales, figure.unit, n, head, years, row.label, words)
+        label = row.cells[0]
+        words = _read_label_words(label if counts[label] == 1 else f"{row.title} {label}")
+        for n, cell in enumerate(row.cells[1:], 1):
+            if figure := parse_figure(cell):
+                if unit := _read_currency(cell) if figure.unit else "":
+                    units[n] = unit
+                unit = "percent" if figure.unit == "%" else figure.unit and (unit or figure.unit)
+                dated = years.get(n, frozenset())
+                yield _Cell(
+                    abs(figure.value), scales, unit or units.get(n, ""), n, heads.get(n, ""), dated, label, words
+                )
+
+
+def _read_currency(text: str) -> str:
+    return next((unit for word in read_words(text) if (unit := get_unit(word.form)) in CURRENCIES), "")
 
 
 @remember_in_request(MAX_CELLS)

@@ -106,6 +106,11 @@ def is_key_value_list(text: str) -> bool:
     return len(lines) > 1 and all(": " in line for line in lines)
 
 
+def goes_on_with_table(line: str) -> bool:
+    """Return whether a line below a row of a table is one too, whose label may be longer than that of a first row."""
+    return " | " in line
+
+
 def is_header_rule(part: Part) -> bool:
     """Return whether a part is the line between the header of a Markdown table and its rows."""
     return part.kind == "rule" and "|" in part.text and "-" in part.text
@@ -114,6 +119,7 @@ def is_header_rule(part: Part) -> bool:
 def _find_blocks(text: str) -> Iterator[tuple[PartKind, int, int]]:
     """Yield kind, start and end of each heading, rule, row, list item and fenced code, and of the prose between."""
     kind: PartKind | None = None
+    new: PartKind | None = None
     start = at = last = 0
     for line in text.split("\n"):
         here, at = at, at + len(line) + 1
@@ -124,7 +130,9 @@ def _find_blocks(text: str) -> Iterator[tuple[PartKind, int, int]]:
                 yield "code", start, at - 1
                 kind = None
             continue
-        new: PartKind | None = "code" if is_fence else _classify_line(stripped)[0] if stripped else None
+        is_below_row = new == "row"
+        new = "code" if is_fence else _classify_line(stripped)[0] if stripped else None
+        new = "row" if is_below_row and new == "sentence" and goes_on_with_table(line) else new
         if kind == "item" and (not stripped or (new == "sentence" and not _continues(text[last : here - 1], line))):
             yield kind, start, here - 1
             kind = None

@@ -4,24 +4,22 @@ A report has many tables with the same rows; one of them by the words alone woul
 same words. The figure that most of the passages found give is the one that is asked for.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rag_core.answering.computing.questions import parse_operation
-from rag_core.answering.computing.stored_tables import CitedRow, names_columns
+from rag_core.answering.computing.stored_tables import CitedRow
 from rag_core.core.model import Chunk, Ranking
 from rag_core.retrieval.asked_documents import find_asked_documents, select_best_documents
 from rag_core.text.answer_types import asks_for_figure
 from rag_core.text.figures import parse_figure
-from rag_core.text.layout import split_cells
 from rag_core.text.periods import Period, find_periods, remove_periods
 from rag_core.text.table_rows import state_row
+from rag_core.text.tables import read_text_tables
 from rag_core.text.terms import extract_terms
 
 MIN_ROW_AGREEMENT = 0.75  # of the terms of question and label, those of both counted twice
-_SCALE = re.compile(r"\([^()\n]{0,60}\b(?:thousands|millions|billions)\b[^()\n]{0,120}\)", re.IGNORECASE)
 _ASKED_SCALE = extract_terms("USD millions billions thousands dollars year end amount fiscal annual report statement")
 # what is asked of a row with one of these words, which its label lacks, is computed from it
 _MEASURES = extract_terms(
@@ -82,18 +80,13 @@ def _compare_label(asked: frozenset[str], label: str) -> float:
 
 
 def _list_rows(chunk: Chunk) -> Iterator[_HeadedRow]:
-    """Yield the rows with a label and a figure, each below the last heads above it in its passage."""
-    heads: Sequence[str] = ()
-    start, scale = 0, ""
-    for line in chunk.content.split("\n"):
-        cells = split_cells(line) if " | " in line else []
-        if found := _SCALE.search(line):
-            scale = found[0]
-        if cells and names_columns(cells):
-            heads = cells
-        elif cells and len(cells) == len(heads) and cells[0] and any(map(parse_figure, cells[1:])):
-            yield _HeadedRow(CitedRow(chunk, start, start + len(line), tuple(cells)), heads, scale)
-        start += len(line) + 1
+    """Yield the rows with a label and a figure, each below the heads of its table in its passage."""
+    for table in read_text_tables(chunk.content):
+        for row in table.rows:
+            cells = row.cells
+            if len(cells) == len(table.heads) and cells[0] and any(map(parse_figure, cells[1:])):
+                cited = CitedRow(chunk, row.part.start, row.part.end, cells)
+                yield _HeadedRow(cited, table.heads, table.scale)
 
 
 def _select_cells(row: _HeadedRow, periods: Sequence[Period]) -> tuple[tuple[int, str], ...]:

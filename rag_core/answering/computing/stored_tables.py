@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rag_core.core.model import Chunk
-from rag_core.ingestion.tables import is_table_rule, read_row_cells
-from rag_core.text.figures import has_digit, parse_figure, remove_dates
-from rag_core.text.layout import make_part, remove_marks, split_cells
+from rag_core.ingestion.tables import read_row_cells
+from rag_core.text.figures import has_digit, parse_figure
+from rag_core.text.layout import goes_on_with_table, make_part, remove_marks
 from rag_core.text.months import MONTH_PATTERN
-from rag_core.text.table_rows import continues_header, join_heads
+from rag_core.text.tables import TableRow, read_tables
 from rag_core.text.terms import extract_terms
 
 MIN_BARE_SHARE = 0.8  # of the cells of a column
@@ -188,22 +188,26 @@ def _classify(line: _PlacedLine, kind: str, *, is_next: bool) -> str:
         return "row"
     if found == "item":
         return "item"
-    return "row" if is_next and kind == "row" and line.text.count(" | ") else ""
+    return "row" if is_next and kind == "row" and goes_on_with_table(line.text) else ""
 
 
 def _build_tables(lines: Sequence[_PlacedLine], kind: str, before: str) -> Iterator[StoredTable]:
     first = lines[0].chunk
-    title, section = _name_document(first), " ".join(map(str, _read_section(lines[0])))
+    title, about = _name_document(first), f"{' '.join(map(str, _read_section(lines[0])))} {before}"
     if kind == "item":
         items = tuple(CitedRow(ln.chunk, ln.start, ln.end, (remove_marks(ln.text),)) for ln in lines)
-        yield StoredTable(title, f"{section} {before}", (before,), items, is_list=True)
+        yield StoredTable(title, about, (before,), items, is_list=True)
         return
-    for part in _split_at_headers(lines):
-        cells = [(line, tuple(split_cells(line.text))) for line in part if not is_table_rule(line.text)]
-        has_rule = len(part) > 1 and is_table_rule(part[1].text)
-        table = _build_table(cells, title, f"{section} {before}", has_rule=has_rule) if cells else None
-        if table and table.rows:
-            yield table
+    parts = [
+        replace(part, kind="rule" if part.kind == "rule" else "row") for part in (make_part(n.text) for n in lines)
+    ]
+    for table in read_tables(parts, words_name_columns=True):
+        width = max(len(cells) for cells in (table.heads, *(row.cells for row in table.rows)))
+        rows = tuple(_cite_row(row, lines[row.number], width) for row in table.rows if row.has_values)
+        if rows:
+            columns = (*table.heads, *[""] * (width - len(table.heads)))
+            is_whole = all(len(row.cells) == (len(table.heads) or width) for row in table.rows)
+            yield StoredTable(title, about, columns, rows, False, is_whole)
 
 
 def _read_section(line: _PlacedLine) -> tuple[object, ...]:
@@ -211,50 +215,5 @@ def _read_section(line: _PlacedLine) -> tuple[object, ...]:
     return section if isinstance(section, tuple) else ()
 
 
-def _split_at_headers(lines: Sequence[_PlacedLine]) -> Iterator[list[_PlacedLine]]:
-    """Split adjacent rows before the header of another table: above a rule, or without a label and without figures."""
-    part: list[_PlacedLine] = []
-    for n, line in enumerate(lines):
-        is_above_rule = n + 1 < len(lines) and is_table_rule(lines[n + 1].text)
-        if part and (is_above_rule or names_columns(split_cells(line.text))):
-            yield part
-            part = []
-        part.append(line)
-    yield part
-
-
-def names_columns(cells: Sequence[str]) -> bool:
-    """Return whether the cells of a row are the heads of columns: without a label and without figures but dates."""
-    is_labelled = bool(cells[0]) and not cells[0].startswith("(")
-    return len(cells) > 1 and not is_labelled and all(cells[1:]) and not has_digit(remove_dates(cells))
-
-
-def _is_header(rows: Sequence[tuple[str, ...]]) -> bool:
-    """Return whether the first row names columns: without digits, or without a figure above a column of figures."""
-    first, *below = rows
-    if not has_digit(remove_dates(first)):
-        return True
-    if any(map(parse_figure, first)) or not all(first[1:]) or len(set(first)) < len(first):
-        return False
-    columns = ([row[n] for row in below if n < len(row) and row[n]] for n in range(1, len(first)))
-    return any(len(cells) > 1 and all(map(parse_figure, cells)) for cells in columns)
-
-
-def _build_table(
-    cells: Sequence[tuple[_PlacedLine, tuple[str, ...]]], title: str, section: str, *, has_rule: bool
-) -> StoredTable:
-    width = max(len(row) for _, row in cells)
-    has_header = has_rule or (len(cells) > 1 and _is_header([row for _, row in cells]))
-    columns: Sequence[str] = cells[0][1] if has_header else ("",) * width
-    below = cells[1:] if has_header else cells
-    if has_header and len(below) > 1 and continues_header(columns, below[0][1], make_part(below[1][0].text)):
-        columns, below = join_heads(columns, below[0][1]), below[1:]
-    rows, group = [], ""
-    for line, row in below:
-        if not any(row[1:]):
-            group = row[0]
-            continue
-        padded = (*row, *[""] * (width - len(row)))
-        rows.append(CitedRow(line.chunk, line.start, line.end, padded, group))
-    is_whole = all(len(row) == len(columns) for _, row in cells)
-    return StoredTable(title, section, (*columns, *[""] * (width - len(columns))), tuple(rows), False, is_whole)
+def _cite_row(row: TableRow, line: _PlacedLine, width: int) -> CitedRow:
+    return CitedRow(line.chunk, line.start, line.end, (*row.cells, *[""] * (width - len(row.cells))), row.title)

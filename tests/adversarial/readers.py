@@ -35,10 +35,12 @@ from rag_core.text.abbreviations import (
 )
 from rag_core.text.index_terms import extract_code_terms, list_unaccented_words, normalize_characters
 from rag_core.text.intent import INTENTS, classify_intent, matches_intent
+from rag_core.text.layout import split_into_parts
 from rag_core.text.normalization import normalize_words
 from rag_core.text.periods import compute_period_share
 from rag_core.text.sentences import find_sentences
 from rag_core.text.table_rows import find_prose_ranges
+from rag_core.text.tables import read_tables
 from rag_core.text.terms import extract_terms
 from rag_core.text.tokens import count_tokens
 from rag_core.workbench.pasted_expansion import parse_pasted_expansion
@@ -128,6 +130,12 @@ def _make_excerpts(text: str) -> None:
     pack_evidence(QUESTION, [hit], max_passages=1, max_tokens=SMALL_CHUNKS)
 
 
+def _read_tables(text: str) -> None:
+    parts = split_into_parts(text)
+    read_tables(parts)
+    read_tables(parts, words_name_columns=True)
+
+
 def _answer(text: str) -> None:
     passage = {"id": "e1", "title": "Title", "section": "", "text": text}
     select_answer_sentences_by_shared_terms(QUESTION, [passage])
@@ -166,6 +174,7 @@ READERS: dict[str, Reader] = {
     "entailment": _entail,
     "facts": _compare_facts,
     "excerpts": _make_excerpts,
+    "tables": _read_tables,
     "extractive answer": _answer,
     "model reply": _read_reply,
     "augmentation": _augment,

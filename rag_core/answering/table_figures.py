@@ -5,8 +5,8 @@ figure that only such cells have contradicts the claim, and one whose cell agree
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import chain, islice
 
@@ -27,16 +27,22 @@ from rag_core.text.tables import TextTable, read_text_tables
 
 # figures of a claim, each looked for in so many cells of a chunk: an enemy's table takes 20 ms
 MAX_FIGURES, MAX_CELLS = 12, 600
+MAX_READ_CHUNKS = 32  # of a request
 MIN_VALUE = 10  # smaller figures stand in many cells by chance
 _RESPECTIVELY = "respectively"
+Place = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class FoundFigures:
-    """The figures of a claim whose cells agree with it, as the claim has them, and what the others are cells of."""
+    """The figures of a claim whose cells agree with it, as the claim has them, and what the others are cells of.
+
+    `places` are the characters of the chunk at which the rows and sentences with each of them stand.
+    """
 
     placed: Set[str]
     conflicts: tuple[FactConflict, ...]
+    places: Mapping[Amount, Sequence[Place]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,7 @@ class _Cell:
     years: frozenset[str]
     label: str
     words: frozenset[str]  # of the label, with its group where several rows have this label
+    place: Place
 
 
 def look_up_figures(claim: Words, chunk: Chunk) -> FoundFigures:
@@ -62,7 +69,7 @@ def look_up_figures(claim: Words, chunk: Chunk) -> FoundFigures:
     """
     read = (one for one in read_amounts(claim) if not one.is_spelled_year and abs(one.value) >= MIN_VALUE)
     amounts = list(islice(read, MAX_FIGURES))
-    cells = _read_cells(chunk) if amounts else ()
+    cells = _read_cells(chunk.content, chunk.heading_path) if amounts else ()
     found = {one: matches for one in amounts if (matches := [cell for cell in cells if _is_in_cell(one, cell)])}
     named = {word.form for word in claim if is_content_word(word) and not has_figure(word)}
     years = _list_years(claim)
@@ -71,7 +78,30 @@ def look_up_figures(claim: Words, chunk: Chunk) -> FoundFigures:
     placed = [one for one in found if one.text not in wrong]
     dated = {year for one in placed for cell in found[one] for year in cell.years if year in years}
     computed = [one for one in amounts if one not in found and is_computed_from(one, placed, claim)]
-    return FoundFigures(frozenset([*(one.text for one in (*placed, *computed)), *dated]), tuple(conflicts))
+    texts = frozenset([*(one.text for one in (*placed, *computed)), *dated])
+    places = {one: [cell.place for cell in _select_nearest(found[one], years, named)] for one in placed}
+    return FoundFigures(texts, tuple(conflicts), places)
+
+
+def _select_nearest(cells: Sequence[_Cell], years: Sequence[str], named: Set[str]) -> list[_Cell]:
+    """Return those of the cells with a figure that stand in a year of the claim, and of these the ones it names."""
+    dated = [cell for cell in cells if not cell.years.isdisjoint(years)] or cells
+    return [cell for cell in dated if _has_all(named, cell.words)] or list(dated)
+
+
+def find_places_beyond(claim: Words, chunk: Chunk, quoted: Place, text: str) -> list[Place]:
+    """Return where the figures of a claim stand that agree with cells beyond the quoted characters of a chunk.
+
+    A figure that the text of the quote has itself needs no other place.
+    """
+    found = look_up_figures(claim, chunk).places
+    outer = {one: places for one, places in found.items() if not any(_overlap(quoted, place) for place in places)}
+    stated = {abs(other.value) for other in read_amounts(read_words(rewrite_amounts(text)))} if outer else set()
+    return sorted({places[0] for one, places in outer.items() if abs(one.value) not in stated})
+
+
+def _overlap(one: Place, other: Place) -> bool:
+    return one[0] < other[1] and other[0] < one[1]
 
 
 def _is_in_cell(amount: Amount, cell: _Cell) -> bool:
@@ -114,10 +144,11 @@ def _has_all(named: Set[str], words: Set[str]) -> bool:
     return bool(words) and all(any(is_same_word(word, form) for form in named) for word in words)
 
 
-def _read_cells(chunk: Chunk) -> tuple[_Cell, ...]:
-    in_tables = (cell for table in read_text_tables(chunk.content) for cell in _list_cells(table, chunk.heading_path))
-    found = chain(in_tables, _list_respective_cells(chunk.content))
-    return tuple(islice(found, MAX_CELLS))
+@remember_in_request(MAX_READ_CHUNKS)
+def _read_cells(text: str, headings: tuple[str, ...]) -> tuple[_Cell, ...]:
+    """Return the figures of a passage; every claim of a request is compared with the same few passages."""
+    in_tables = (cell for table in read_text_tables(text) for cell in _list_cells(table, headings))
+    return tuple(islice(chain(in_tables, _list_respective_cells(text)), MAX_CELLS))
 
 
 def _list_respective_cells(text: str) -> Iterator[_Cell]:
@@ -129,7 +160,8 @@ def _list_respective_cells(text: str) -> Iterator[_Cell]:
         years, amounts = _list_years(words), [one for one in read_amounts(words) if not one.is_spelled_year]
         if len(years) == len(amounts):
             for n, (year, one) in enumerate(zip(years, amounts, strict=True)):
-                yield _Cell(abs(one.value), (1,), one.unit, n, year, frozenset([year]), "", frozenset())
+                place = (part.start, part.end)
+                yield _Cell(abs(one.value), (1,), one.unit, n, year, frozenset([year]), "", frozenset(), place)
 
 
 def _list_years(words: Words) -> list[str]:
@@ -144,7 +176,7 @@ def _list_cells(table: TextTable, headings: Sequence[str]) -> Iterator[_Cell]:
     years = {n: frozenset(YEAR_PATTERN.findall(head)) for n, head in heads.items()}
     units = {n: unit for n, head in heads.items() if (unit := _read_currency(head))}
     for row in table.rows:
-        label = row.cells[0]
+        label, place = row.cells[0], (row.part.start, row.part.end)
         words = _read_label_words(label if counts[label] == 1 else f"{row.title} {label}")
         for n, cell in enumerate(row.cells[1:], 1):
             if figure := parse_figure(cell):
@@ -152,9 +184,8 @@ def _list_cells(table: TextTable, headings: Sequence[str]) -> Iterator[_Cell]:
                     units[n] = unit
                 unit = "percent" if figure.unit == "%" else figure.unit and (unit or figure.unit)
                 dated = years.get(n, frozenset())
-                yield _Cell(
-                    abs(figure.value), scales, unit or units.get(n, ""), n, heads.get(n, ""), dated, label, words
-                )
+                unit, head = unit or units.get(n, ""), heads.get(n, "")
+                yield _Cell(abs(figure.value), scales, unit, n, head, dated, label, words, place)
 
 
 def _read_currency(text: str) -> str:

@@ -14,10 +14,13 @@ from dataclasses import replace
 
 from rag_core.answering import citations, local_judging
 from rag_core.answering.citations import ClaimPassage
+from rag_core.answering.facts.comparison import read_words
+from rag_core.answering.facts.notations import rewrite_amounts
 from rag_core.answering.local_judging import ExaminedClaim, is_claim_in_other_language
 from rag_core.answering.overruling import CONTRADICTED_SUPPORT, UNCLEAR_SUPPORT, overrule_by_facts
 from rag_core.answering.record_claims import FieldJudgement, judge_by_records
 from rag_core.answering.records import Record, read_records
+from rag_core.answering.table_figures import find_places_beyond
 from rag_core.core.kit import Kit
 from rag_core.core.model import Claim, Evidence, Finding, Judgement, Verdict
 from rag_core.core.ports import ClaimToJudge, Judge
@@ -96,6 +99,18 @@ async def judge_claims(
 
     When the judge fails, the facts decide alone, and the run says so. What a field of a record says is decided by it.
     """
+    with keep_results(run.results):
+        return await _judge_claims(cited, evidence, kit, run, question, within_s or VERIFICATION_TIMEOUT_S)
+
+
+async def _judge_claims(
+    cited: Sequence[Claim],
+    evidence: Sequence[Sequence[Evidence]],
+    kit: Kit,
+    run: Run,
+    question: str,
+    within_s: float,
+) -> list[Claim]:
     said = await asyncio.to_thread(_judge_by_fields, cited, evidence)
     fields = {n: found for n, found in said.items() if found.finding != "unclear"}
     unsettled = {n: claim for n, claim in enumerate(cited) if claim.verdict != "verified" and n not in fields}
@@ -110,12 +125,10 @@ async def judge_claims(
             for n, claim in unsettled.items()
             if passages[n] and _can_judge(kit.judge, claim, evidence[n])
         }
-        judgements = await _ask_judge(list(requests.values()), kit.judge, run, within_s or VERIFICATION_TIMEOUT_S)
+        judgements = await _ask_judge(list(requests.values()), kit.judge, run, within_s)
         by_claim = dict(zip(requests, judgements, strict=True))
     unjudged = [n for n in unsettled if not by_claim.get(n)]
-    examined = await local_judging.examine_claims(
-        {n: (cited[n], evidence[n]) for n in unjudged}, kit, run, within_s or VERIFICATION_TIMEOUT_S
-    )
+    examined = await local_judging.examine_claims({n: (cited[n], evidence[n]) for n in unjudged}, kit, run, within_s)
     judged = [
         claim
         if n in fields
@@ -220,7 +233,8 @@ def _apply_judgement(claim: Claim, passage: ClaimPassage | None, judgement: Judg
     cited = claim.citations
     decides = judgement.finding in ("supported", "contradicted")
     if passage is not None and (decides or (judgement.finding == "unclear" and not cited)):
-        cited = (citations.build_citation(passage, judgement.support),)
+        beyond = _find_rows_beyond(claim, passage) if judgement.finding == "supported" else []
+        cited = tuple(citations.build_citation(one, judgement.support) for one in (passage, *beyond))
     elif judgement.finding == "not_stated":
         cited = ()
     return replace(
@@ -230,3 +244,15 @@ def _apply_judgement(claim: Claim, passage: ClaimPassage | None, judgement: Judg
         reasons=judgement.reasons,
         judgement=judgement,
     )
+
+
+def _find_rows_beyond(claim: Claim, passage: ClaimPassage) -> list[ClaimPassage]:
+    """Return what else of its chunk a claim is cited with: the rows beyond the passage whose cells have its figures.
+
+    Where they are more than a claim has citations, all from the first to the last of them are one.
+    """
+    words, quoted = read_words(rewrite_amounts(claim.statement)), (passage.start, passage.end)
+    places = find_places_beyond(words, passage.chunk, quoted, passage.text)
+    if len(places) >= citations.MAX_CITATIONS_PER_CLAIM:
+        places = [(places[0][0], places[-1][1])]
+    return [ClaimPassage(passage.chunk, *place, passage.chunk.content[slice(*place)], 1.0) for place in places]

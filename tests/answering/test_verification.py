@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from rag_core.answering.citations import MAX_CITATIONS_PER_CLAIM
 from rag_core.answering.claim_replies import MAX_NEAREST_CHARS, ClaimReply, format_claims
 from rag_core.core.model import Chunk, Judgement, Scope
 from rag_core.core.run import Run
@@ -45,6 +46,45 @@ async def cite(
 async def cite_one(sentence: str, judge: ScriptedJudge | None = JUDGE) -> ClaimReply:
     [claim], _ = await cite(sentence, judge=judge)
     return claim
+
+
+INCOME = """Tarnmoor Instruments, Inc.
+
+|  | 2023 | 2022 |
+| --- | --- | --- |
+| Cash | $ 2,410 | $ 1,869 |
+| Receivables | 695 | 592 |
+| Inventories | 431 | 407 |
+| Goodwill | 4,773 | 4,501 |
+| Deferred tax | 512 | 498 |
+| Debt | 9,234 | 7,509 |
+| Equity | 8,063 | 7,539 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("claim", "quoted"),
+    [
+        ("Tarnmoor: goodwill was $4,773 at the end of 2023.", ["Goodwill"]),
+        ("Tarnmoor: receivables of $695 stood beside debt of $9,234 when 2023 ended.", ["Receivables", "Debt"]),
+        (
+            "Tarnmoor: cash of $2,410, goodwill of $4,773, debt of $9,234 and equity of $8,063 in 2023.",
+            ["Cash", "Goodwill", "Debt", "Equity"],
+        ),
+        (
+            "Tarnmoor: cash of $2,410, receivables of $695, inventories of $431 and equity of $8,063 in 2023.",
+            ["Cash", "Receivables", "Inventories", "Equity"],
+        ),
+    ],
+)
+async def test_the_row_of_each_figure_that_supports_a_claim_is_quoted(claim: str, quoted: list[str]) -> None:
+    """S4-27: a reader checks what is quoted, also where a judge rests a claim on other rows of the table."""
+    judge = ScriptedJudge(Tarnmoor=Judgement("supported", 0.9, 1, "of the table", judge="scripted judge"))
+    [reply], _ = await cite(claim, judge=judge, chunks=[chunk("income", INCOME)])
+    assert reply["finding"] == "supported"
+    lines = [line for citation in reply["citations"] for line in citation["quote"].splitlines()]
+    assert all(any(line.startswith(f"| {label} |") for line in lines) for label in quoted)
+    assert len(reply["citations"]) <= MAX_CITATIONS_PER_CLAIM
 
 
 async def test_a_contradiction_is_replied_with_the_words_that_decide_it() -> None:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from decimal import Decimal
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 
 from rag_core.answering.computing.asked_columns import YEAR_PATTERN
 from rag_core.answering.facts.amount_reading import CURRENCIES, Amount, read_amounts
@@ -18,6 +18,7 @@ from rag_core.answering.facts.conflicts import FactConflict
 from rag_core.answering.facts.notations import rewrite_amounts
 from rag_core.answering.facts.units import get_unit
 from rag_core.answering.facts.words import Words, has_figure, is_content_word, is_same_word
+from rag_core.answering.figure_senses import Sense, is_said_otherwise, read_sense
 from rag_core.core.model import Chunk
 from rag_core.text.figures import parse_figure, read_scale
 from rag_core.text.layout import split_into_parts
@@ -58,6 +59,8 @@ class _Cell:
     label: str
     words: frozenset[str]  # of the label, with its group where several rows have this label
     place: Place
+    months: frozenset[str] = frozenset()
+    sense: Sense | None = None
 
 
 def look_up_figures(claim: Words, chunk: Chunk) -> FoundFigures:
@@ -73,13 +76,19 @@ def look_up_figures(claim: Words, chunk: Chunk) -> FoundFigures:
     found = {one: matches for one in amounts if (matches := [cell for cell in cells if _is_in_cell(one, cell)])}
     named = {word.form for word in claim if is_content_word(word) and not has_figure(word)}
     years = _list_years(claim)
-    conflicts = [*_compare_years(found, years), *_compare_rows(found, cells, named)]
+    nearest = {one: _select_nearest(matches, years, named) for one, matches in found.items()}
+    conflicts = [
+        *_compare_years(found, years),
+        *_compare_months(found, _list_months(claim)),
+        *_compare_rows(found, cells, named),
+        *_compare_senses(nearest, claim, amounts),
+    ]
     wrong = {conflict.word for conflict in conflicts}
     placed = [one for one in found if one.text not in wrong]
     dated = {year for one in placed for cell in found[one] for year in cell.years if year in years}
     computed = [one for one in amounts if one not in found and is_computed_from(one, placed, claim)]
     texts = frozenset([*(one.text for one in (*placed, *computed)), *dated])
-    places = {one: [cell.place for cell in _select_nearest(found[one], years, named)] for one in placed}
+    places = {one: [cell.place for cell in nearest[one]] for one in placed}
     return FoundFigures(texts, tuple(conflicts), places)
 
 
@@ -127,6 +136,22 @@ def _compare_years(found: dict[Amount, list[_Cell]], years: Sequence[str]) -> It
         yield FactConflict("date", one.text, dated[one][0].head)
 
 
+def _compare_months(found: Mapping[Amount, Sequence[_Cell]], months: Set[str]) -> Iterator[FactConflict]:
+    """Yield the figures of which all cells are of six months where the claim is of three alone."""
+    for one, cells in found.items():
+        if len(months) == 1 and all(cell.months and cell.months.isdisjoint(months) for cell in cells):
+            yield FactConflict("date", one.text, cells[0].head)
+
+
+def _compare_senses(
+    found: Mapping[Amount, Sequence[_Cell]], claim: Words, amounts: Sequence[Amount]
+) -> Iterator[FactConflict]:
+    """Yield the figures that the claim calls the opposite of what they are by their sign: a loss, and no income."""
+    for one, cells in found.items():
+        if is_said_otherwise(one, {cell.sense for cell in cells}, claim, amounts):
+            yield FactConflict("direction", one.text, cells[0].label)
+
+
 def _compare_rows(found: dict[Amount, list[_Cell]], cells: Sequence[_Cell], named: Set[str]) -> Iterator[FactConflict]:
     """Yield the figures of a row that the claim does not name, where it names another row of the same column."""
     names = {words for words in {cell.words for cell in cells if found} if _has_all(named, words)}
@@ -168,24 +193,33 @@ def _list_years(words: Words) -> list[str]:
     return [word.form for word in words if YEAR_PATTERN.fullmatch(word.form) and "," not in word.raw]
 
 
+def _list_months(words: Words) -> frozenset[str]:
+    """Return the numbers of months of which a text has figures: 3 for "three months ended" and for a quarter."""
+    counted = (before.form for before, word in pairwise(words) if word.form == "month")
+    return frozenset([*filter(str.isdecimal, counted), *("3" for word in words if word.form == "quarter")])
+
+
 def _list_cells(table: TextTable, headings: Sequence[str]) -> Iterator[_Cell]:
     """Yield the figures of a table; one without a currency has that of its head, or of a figure above it."""
     scales = tuple({1, read_scale(" ".join((table.scale, *headings)))})
     counts = Counter(row.cells[0] for row in table.rows)
     heads = dict(enumerate(table.heads))
     years = {n: frozenset(YEAR_PATTERN.findall(head)) for n, head in heads.items()}
+    months = {n: _list_months(read_words(head)) for n, head in heads.items()}
     units = {n: unit for n, head in heads.items() if (unit := _read_currency(head))}
     for row in table.rows:
         label, place = row.cells[0], (row.part.start, row.part.end)
         words = _read_label_words(label if counts[label] == 1 else f"{row.title} {label}")
         for n, cell in enumerate(row.cells[1:], 1):
             if figure := parse_figure(cell):
-                if unit := _read_currency(cell) if figure.unit else "":
-                    units[n] = unit
-                unit = "percent" if figure.unit == "%" else figure.unit and (unit or figure.unit)
+                unit = "percent" if figure.unit == "%" else _read_currency(f"{figure.unit} 1")
+                units |= {n: unit} if unit in CURRENCIES else {}
                 dated = years.get(n, frozenset())
                 unit, head = unit or units.get(n, ""), heads.get(n, "")
-                yield _Cell(abs(figure.value), scales, unit, n, head, dated, label, words, place)
+                is_negative = figure.value < 0
+                sense = read_sense(head, is_negative=is_negative) or read_sense(label, is_negative=is_negative)
+                spanned = months.get(n, frozenset())
+                yield _Cell(abs(figure.value), scales, unit, n, head, dated, label, words, place, spanned, sense)
 
 
 def _read_currency(text: str) -> str:

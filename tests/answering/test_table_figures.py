@@ -50,6 +50,11 @@ Operating income | $ 15,261 | $ 16,232 | $ 19,742
 | Japan: |  |  |  |
 Net sales | $ 21,418 | $ 21,506 | $ 21,733
 Operating income | $ 9,279 | $ 9,369 | $ 9,500"""
+CHANGES = """|  | Three Months Ended June 30, 2023 | Six Months Ended June 30, 2023 |
+Net income (loss) | $ (512) | $ 1,204
+(Increase) decrease in receivables | (333) | 444
+(Income) cost of pensions | (222) | 555
+Cash provided (used) by investing | (777) | (888)"""
 PROSE = (
     "Depreciation expense was $497 million, $460 million and $435 million for the years ended December 31, 2023, 2022 "
     "and 2021, respectively. Net sales rose by 4 %, including an unfavorable impact of 1 % related to items that "
@@ -78,6 +83,13 @@ TRUE = [
     (INCOME, SCALE, "Total revenues rose to $5,811.8 million in 2023 from $5,565.2 million in 2022."),
     (SEGMENTS, (), "Operating income of $9,279 on net sales of $21,418 is a margin of about 43.3 % for Japan."),
     (SEGMENTS, (), "In fiscal 2023 net sales in Greater China were $40,308."),
+    (INCOME, SCALE, "Sales by own restaurants fell by $78.1 million in 2023."),
+    (CHANGES, (), "In the three months ended June 30, 2023, there was a net loss of $512."),
+    (CHANGES, (), "A net loss of $512 in the quarter was part of a net income of $1,204 for six months of 2023."),
+    (CHANGES, (), "Net income (loss) was $(512) for the three months ended June 30, 2023."),
+    (CHANGES, (), "Receivables increased by $333 in the second quarter of 2023."),
+    (CHANGES, (), "Pensions were an income, and no cost, of $222 in the three months ended June 30, 2023."),
+    (CHANGES, (), "Investing used cash of $888 in the six months ended June 30, 2023."),
     (PROSE, (), "Depreciation went from $435 million in 2021 to $460 million in 2022 and $497 million in 2023."),
     (PROSE, (), "Net sales rose by 4 %, with an unfavorable impact of 1 % from items that affect comparability."),
 ]
@@ -101,6 +113,14 @@ FALSE = [
     (INCOME, SCALE, "Total revenues were $5,565.2 million in 2023."),
     (INCOME, SCALE, "Total revenues were $5,811.8 thousand in 2023."),
     (SEGMENTS, (), "Operating income of $9,279 on net sales of $21,418 is a margin of about 34.3 % for Japan."),
+    (BALANCE, (), "Tarnmoor had retained earnings of $412 million in 2023."),
+    (BALANCE, (), "At the end of May 2023, Tarnmoor held cash and cash equivalents of €2,410 million."),
+    (INCOME, SCALE, "Sales by own restaurants rose by $78.1 million in 2023."),
+    (CHANGES, (), "In the three months ended June 30, 2023, there was a net income of $512."),
+    (CHANGES, (), "In the three months ended June 30, 2023, there was a net income of $1,204."),
+    (CHANGES, (), "Receivables decreased by $333 in the second quarter of 2023."),
+    (CHANGES, (), "Pensions were a cost, and no income, of $222 in the three months ended June 30, 2023."),
+    (CHANGES, (), "Investing brought cash of $888 in the six months ended June 30, 2023."),
     (PROSE, (), "Depreciation went from $497 million in 2021 to $460 million in 2022 and $435 million in 2023."),
 ]
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice, takewhile
+from itertools import takewhile
 
 from rag_core.text.figures import has_digit, names_scale, parse_figure, remove_dates
 from rag_core.text.layout import Part, is_header_rule, split_cells, split_into_parts
@@ -30,11 +30,6 @@ class TableRow:
     group: str = ""
     title: str = ""
     names_group: bool = False
-
-    @property
-    def has_values(self) -> bool:
-        """Whether a cell besides the first one has words."""
-        return any(self.cells[1:])
 
 
 @dataclass(slots=True)
@@ -68,7 +63,7 @@ class TextTable:
     def add_row(self, part: Part, number: int, cells: Sequence[str]) -> None:
         """Add a row to the group that is open above it; a total ends the group, and the result of all is in none."""
         before = self.rows[-1] if self.rows else None
-        title = "" if before is None else before.title if before.has_values else before.cells[0]
+        title = "" if before is None else before.title if any(before.cells[1:]) else before.cells[0]
         group = before.group if before and not _ends_group(before.cells) else ""
         group = name_group(before.cells) if before and before.names_group else group
         named = bool(name_group(cells))
@@ -111,7 +106,12 @@ def read_tables(parts: Sequence[Part], *, words_name_columns: bool = False) -> l
             table.add_heads(cells, part.text)
         elif not is_in_grid and (
             _is_header(cells, below, is_first=is_first)
-            or (is_first and words_name_columns and below and _heads_words(cells, islice(parts, number + 1, None)))
+            or (
+                is_first
+                and words_name_columns
+                and below
+                and _heads_words(cells, map(parts.__getitem__, range(number + 1, len(parts))))
+            )
         ):
             table = TextTable(part.start, scale)
             table.add_heads(cells, part.text)

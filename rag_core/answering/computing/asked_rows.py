@@ -5,7 +5,7 @@ same words. The figure that most of the passages found give is the one that is a
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag_core.answering.computing.questions import parse_operation
@@ -16,7 +16,7 @@ from rag_core.text.answer_types import asks_for_figure
 from rag_core.text.figures import parse_figure
 from rag_core.text.periods import Period, find_periods, remove_periods
 from rag_core.text.table_rows import state_row
-from rag_core.text.tables import read_text_tables
+from rag_core.text.tables import TableRow, TextTable, read_text_tables
 from rag_core.text.terms import extract_terms
 
 MIN_ROW_AGREEMENT = 0.75  # of the terms of question and label, those of both counted twice
@@ -35,13 +35,6 @@ class AskedRow:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class _HeadedRow:
-    row: CitedRow
-    heads: Sequence[str]
-    scale: str
-
-
 def find_asked_row(query_text: str, hits: Ranking) -> AskedRow | None:
     """Return the row with the figure asked for, of the report that the question names; None where none is certain.
 
@@ -55,16 +48,22 @@ def find_asked_row(query_text: str, hits: Ranking) -> AskedRow | None:
     found = [hit.chunk for hit in hits if hit.chunk.document_id in best]
     asked = _extract_asked_terms(query_text, found)
     periods = [placed.period for placed in find_periods(query_text)]
-    rows = [(row, cells) for chunk in found for row in _list_rows(chunk) if (cells := _select_cells(row, periods))]
-    agreements = [_compare_label(asked, row.row.label) for row, _ in rows]
+    tables = [(chunk, table) for chunk in found for table in read_text_tables(chunk.content)]
+    rows = [
+        (chunk, table, row, cells)
+        for chunk, table in tables
+        for row in table.rows
+        if (cells := _select_cells(table, row, periods))
+    ]
+    agreements = [_compare_label(asked, row.cells[0]) for _, _, row, _ in rows]
     if max(agreements, default=0.0) < MIN_ROW_AGREEMENT:
         return None
-    alike = [pair for pair, agreement in zip(rows, agreements, strict=True) if agreement == max(agreements)]
-    counts = Counter(cells for _, cells in alike)
-    row, cells = max(alike, key=lambda pair: counts[pair[1]])  # of equal ones the first found
-    heads = [row.heads[n] for n, _ in cells]
-    stated = state_row(heads, [cell for _, cell in cells])
-    return AskedRow(row.row, " ".join(filter(None, (f"{row.row.label}: {stated}", row.scale))))
+    alike = [one for one, agreement in zip(rows, agreements, strict=True) if agreement == max(agreements)]
+    counts = Counter(cells for *_, cells in alike)
+    chunk, table, row, cells = max(alike, key=lambda one: counts[one[-1]])  # of equal ones the first found
+    stated = state_row([table.heads[n] for n, _ in cells], [cell for _, cell in cells])
+    cited = CitedRow(chunk, row.part.start, row.part.end, row.cells)
+    return AskedRow(cited, " ".join(filter(None, (f"{cited.label}: {stated}", table.scale))))
 
 
 def _extract_asked_terms(query_text: str, found: Sequence[Chunk]) -> frozenset[str]:
@@ -79,26 +78,19 @@ def _compare_label(asked: frozenset[str], label: str) -> float:
     return 0.0 if is_other else 2 * len(terms) / (len(asked) + len(terms))
 
 
-def _list_rows(chunk: Chunk) -> Iterator[_HeadedRow]:
-    """Yield the rows with a label and a figure, each below the heads of its table in its passage."""
-    for table in read_text_tables(chunk.content):
-        for row in table.rows:
-            cells = row.cells
-            if len(cells) == len(table.heads) and cells[0] and any(map(parse_figure, cells[1:])):
-                cited = CitedRow(chunk, row.part.start, row.part.end, cells)
-                yield _HeadedRow(cited, table.heads, table.scale)
-
-
-def _select_cells(row: _HeadedRow, periods: Sequence[Period]) -> tuple[tuple[int, str], ...]:
+def _select_cells(table: TextTable, row: TableRow, periods: Sequence[Period]) -> tuple[tuple[int, str], ...]:
     """Return the cells below a head with an asked year, each with its column; without a year asked all of them.
 
-    A fiscal year may be called after the year before its last day.
+    A row without a label, a figure or a head for each cell has none. A fiscal year may be called after the year before
+    its last day.
     """
-    figures = [(n, cell) for n, cell in enumerate(row.row.cells) if n and cell]
+    figures = [(n, cell) for n, cell in enumerate(row.cells) if n and cell]
+    if len(row.cells) != len(table.heads) or not row.cells[0] or not any(parse_figure(cell) for _, cell in figures):
+        return ()
     if not periods:
         return tuple(figures)
     for later in (0, 1):
         years = {str(period.year + later) for period in periods}
-        if chosen := tuple((n, cell) for n, cell in figures if any(year in row.heads[n] for year in years)):
+        if chosen := tuple((n, cell) for n, cell in figures if any(year in table.heads[n] for year in years)):
             return chosen
     return ()

@@ -73,6 +73,7 @@ class _PlacedLine:
     chunk: Chunk
     start: int
     end: int
+    section: tuple[str, ...]
     key: tuple[object, ...]
 
     @property
@@ -169,12 +170,8 @@ def _place_lines(chunks: Sequence[Chunk]) -> dict[int, _PlacedLine]:
                 continue
             start = span.start
             for number, text in enumerate(texts, span.line_start):
-                key = (
-                    span.page,
-                    span.section or chunk.heading_path,
-                    span.locator.partition("!")[0].rpartition("row ")[0],
-                )
-                placed = _PlacedLine(chunk, start, start + len(text), key)
+                section, row = span.section or chunk.heading_path, span.locator.partition("!")[0].rpartition("row ")[0]
+                placed = _PlacedLine(chunk, start, start + len(text), section, (span.page, section, row))
                 if text.strip() and (number not in lines or len(text) > len(lines[number].text)):
                     lines[number] = placed
                 start += len(text) + 1
@@ -193,7 +190,7 @@ def _classify(line: _PlacedLine, kind: str, *, is_next: bool) -> str:
 
 def _build_tables(lines: Sequence[_PlacedLine], kind: str, before: str) -> Iterator[StoredTable]:
     first = lines[0].chunk
-    title, about = _name_document(first), f"{' '.join(map(str, _read_section(lines[0])))} {before}"
+    title, about = _name_document(first), f"{' '.join(lines[0].section)} {before}"
     if kind == "item":
         items = tuple(CitedRow(ln.chunk, ln.start, ln.end, (remove_marks(ln.text),)) for ln in lines)
         yield StoredTable(title, about, (before,), items, is_list=True)
@@ -203,16 +200,11 @@ def _build_tables(lines: Sequence[_PlacedLine], kind: str, before: str) -> Itera
     ]
     for table in read_tables(parts, words_name_columns=True):
         width = max(len(cells) for cells in (table.heads, *(row.cells for row in table.rows)))
-        rows = tuple(_cite_row(row, lines[row.number], width) for row in table.rows if row.has_values)
+        rows = tuple(_cite_row(row, lines[row.number], width) for row in table.rows if any(row.cells[1:]))
         if rows:
             columns = (*table.heads, *[""] * (width - len(table.heads)))
             is_whole = all(len(row.cells) == (len(table.heads) or width) for row in table.rows)
             yield StoredTable(title, about, columns, rows, False, is_whole)
-
-
-def _read_section(line: _PlacedLine) -> tuple[object, ...]:
-    section = line.key[1]
-    return section if isinstance(section, tuple) else ()
 
 
 def _cite_row(row: TableRow, line: _PlacedLine, width: int) -> CitedRow:

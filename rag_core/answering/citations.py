@@ -25,6 +25,7 @@ from rag_core.answering.statements import (
 from rag_core.core.index import Index
 from rag_core.core.model import Chunk, Citation, Claim, Evidence, QueryVariant, Ranking, Scope, SearchType, Verdict
 from rag_core.core.ports import Probe, Reranker
+from rag_core.ingestion.tables import TABLE_HEAD_FIELD
 from rag_core.retrieval.search import VectorsByLabel
 from rag_core.text.layout import remove_clause_number, remove_marks
 from rag_core.text.quotes import find_words
@@ -42,6 +43,7 @@ OTHER_SUBJECT_REASONS = ("reference: another subject",)  # only passages about s
 OTHER_WORDS_REASONS = ("unclear: a passage on the subject has other words",)
 MAX_OTHER_WORDS_PASSAGES = 4
 PAGE_LABEL_FIELD = "page_label"  # of a chunk's metadata, set by chunking
+OWN_FIELDS = frozenset([PAGE_LABEL_FIELD, TABLE_HEAD_FIELD])
 MIN_CITATION_RELEVANCE = 0.5  # even odds by the cross-encoder
 MIN_TERM_SHARE_ALONE = 0.6  # share of the claim's terms from which a passage is partial evidence whatever its relevance
 MIN_TERM_SHARE = 0.3  # share from which it is when the cross-encoder finds it relevant
@@ -71,8 +73,10 @@ class ClaimPassage:
 
     @property
     def frame(self) -> str:
-        """What stands above it: the title, the headings and the lead-in, which may say a table's year and scale."""
-        return "\n".join(dict.fromkeys(filter(None, [self.chunk.title, *self.chunk.heading_path, *self.contexts])))
+        """What stands above it: title, headings, heads of a cut table, lead-in; they may say its year and scale."""
+        head = str(self.chunk.metadata.get(TABLE_HEAD_FIELD, "")) if " | " in self.quote else ""
+        above = [self.chunk.title, *self.chunk.heading_path, *head.split("\n"), *self.contexts]
+        return "\n".join(dict.fromkeys(filter(None, above)))
 
     def write_in_frame(self) -> str:
         """Return the text with what stands above it in brackets, as `Claim.write_in_context` does."""
@@ -378,5 +382,5 @@ def build_citation(passage: ClaimPassage, score: float) -> Citation:
         place=place,
         boxes=chunk.locate_boxes(passage.start, passage.end),
         page_label=None if label is None else str(label),
-        metadata={name: value for name, value in chunk.metadata.items() if name != PAGE_LABEL_FIELD},
+        metadata={name: value for name, value in chunk.metadata.items() if name not in OWN_FIELDS},
     )

@@ -20,6 +20,7 @@ from rag_core.answering.facts.units import get_unit
 from rag_core.answering.facts.words import Words, has_figure, is_content_word, is_same_word
 from rag_core.answering.figure_senses import Sense, is_said_otherwise, read_sense
 from rag_core.core.model import Chunk
+from rag_core.ingestion.tables import TABLE_HEAD_FIELD
 from rag_core.text.figures import parse_figure, read_scale
 from rag_core.text.layout import split_into_parts
 from rag_core.text.normalization import normalize_words
@@ -72,7 +73,7 @@ def look_up_figures(claim: Words, chunk: Chunk) -> FoundFigures:
     """
     read = (one for one in read_amounts(claim) if not one.is_spelled_year and abs(one.value) >= MIN_VALUE)
     amounts = list(islice(read, MAX_FIGURES))
-    cells = _read_cells(chunk.content, chunk.heading_path) if amounts else ()
+    cells = _read_cells(chunk.content, chunk.heading_path, _read_head(chunk)) if amounts else ()
     found = {one: matches for one in amounts if (matches := [cell for cell in cells if _is_in_cell(one, cell)])}
     named = {word.form for word in claim if is_content_word(word) and not has_figure(word)}
     years = _list_years(claim)
@@ -170,9 +171,13 @@ def _has_all(named: Set[str], words: Set[str]) -> bool:
 
 
 @remember_in_request(MAX_READ_CHUNKS)
-def _read_cells(text: str, headings: tuple[str, ...]) -> tuple[_Cell, ...]:
-    """Return the figures of a passage; every claim of a request is compared with the same few passages."""
-    in_tables = (cell for table in read_text_tables(text) for cell in _list_cells(table, headings))
+def _read_cells(text: str, headings: tuple[str, ...], head: str) -> tuple[_Cell, ...]:
+    """Return the figures of a passage; every claim of a request is compared with the same few passages.
+
+    `head` are the heads of a table that the passage goes on with, "" for none, and a line break.
+    """
+    tables = read_text_tables(f"{head}{text}")
+    in_tables = (cell for table in tables for cell in _list_cells(table, headings, len(head)))
     return tuple(islice(chain(in_tables, _list_respective_cells(text)), MAX_CELLS))
 
 
@@ -199,8 +204,16 @@ def _list_months(words: Words) -> frozenset[str]:
     return frozenset([*filter(str.isdecimal, counted), *("3" for word in words if word.form == "quarter")])
 
 
-def _list_cells(table: TextTable, headings: Sequence[str]) -> Iterator[_Cell]:
-    """Yield the figures of a table; one without a currency has that of its head, or of a figure above it."""
+def _read_head(chunk: Chunk) -> str:
+    head = str(chunk.metadata.get(TABLE_HEAD_FIELD, ""))
+    return f"{head}\n" if head else ""
+
+
+def _list_cells(table: TextTable, headings: Sequence[str], before: int) -> Iterator[_Cell]:
+    """Yield the figures of a table, placed without the characters `before` the passage.
+
+    One without a currency has that of its head, or of a figure above it.
+    """
     scales = tuple({1, read_scale(" ".join((table.scale, *headings)))})
     counts = Counter(row.cells[0] for row in table.rows)
     heads = dict(enumerate(table.heads))
@@ -208,7 +221,7 @@ def _list_cells(table: TextTable, headings: Sequence[str]) -> Iterator[_Cell]:
     months = {n: _list_months(read_words(head)) for n, head in heads.items()}
     units = {n: unit for n, head in heads.items() if (unit := _read_currency(head))}
     for row in table.rows:
-        label, place = row.cells[0], (row.part.start, row.part.end)
+        label, place = row.cells[0], (row.part.start - before, row.part.end - before)
         words = _read_label_words(label if counts[label] == 1 else f"{row.title} {label}")
         for n, cell in enumerate(row.cells[1:], 1):
             if figure := parse_figure(cell):

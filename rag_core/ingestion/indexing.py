@@ -25,12 +25,14 @@ from rag_core.ingestion.chunking import (
     collect_sentences,
     split_into_chunks,
 )
+from rag_core.ingestion.cut_tables import find_cut_heads
 from rag_core.ingestion.document_enrichment import enrich_document
 from rag_core.ingestion.enrichment import select_key_sentences
 from rag_core.ingestion.entities.extraction import CODE_TYPES, EntitySource, find_entities
 from rag_core.ingestion.extract.extraction import clean_text
 from rag_core.ingestion.model_enrichment import RememberingLog
 from rag_core.ingestion.reading import label_extractor
+from rag_core.ingestion.tables import TABLE_HEAD_FIELD
 from rag_core.ingestion.titles import choose_title
 from rag_core.ingestion.upload import (
     MAX_FILTERABLE_CHARS,
@@ -247,10 +249,11 @@ def _build_chunks(document: Document, drafts: Sequence[ChunkDraft], known_codes:
     pieces_by_row = Counter(id(draft.fields) for draft in drafts)
     sources = [EntitySource(d.content, d.fields if pieces_by_row[id(d.fields)] == 1 else {}) for d in drafts]
     entities = find_entities(sources, known_codes)
-    for ordinal, draft in enumerate(drafts):
+    for ordinal, (draft, head) in enumerate(zip(drafts, find_cut_heads(drafts), strict=True)):
         cells = list(map(str, draft.fields.values()))
         filterable = {name: value for name, value in draft.fields.items() if len(str(value)) <= MAX_FILTERABLE_CHARS}
-        label = {"page_label": draft.page_label} if draft.page_label else {}
+        kept = {"page_label": draft.page_label, TABLE_HEAD_FIELD: head}
+        label = {name: value for name, value in kept.items() if value}
         yield Chunk(
             id=build_chunk_id(document.workflow_id, document.id, ordinal),
             document_id=document.id,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from rag_core.core.model import Block, Scalar
 from rag_core.ingestion.member_lines import find_member_lines
 
+TABLE_HEAD_FIELD = "table_head"  # of the metadata of a chunk that begins within a table
 MAX_COLUMN_NAME_CHARS = 128  # of a column's name
 MAX_COLUMNS = 1000
 _CELL_SEPARATOR = re.compile(r"(?<!\\)\|")  # in Markdown, a bar inside a cell is written \|

@@ -16,6 +16,7 @@ from rag_core.guard.input_check import check_input
 from rag_core.guard.placeholders import remove_placeholders
 from rag_core.guard.redaction import RuleBasedRedactor, merge_spans, replace_spans
 from rag_core.ingestion.chunking import Chunking, split_into_chunks
+from rag_core.ingestion.cut_tables import find_cut_heads
 from rag_core.ingestion.enrichment import select_key_sentences
 from rag_core.ingestion.entities.extraction import extract_entities
 from rag_core.ingestion.extract import extract_as_kind
@@ -57,7 +58,8 @@ def _extract(kind: str, text: str) -> tuple[Block, ...]:
 
 
 def _chunk(kind: str, strategy: str, text: str) -> None:
-    list(split_into_chunks(_extract(kind, text), Chunking(strategy, SMALL_CHUNKS, SMALL_CHUNKS // 4)))
+    drafts = list(split_into_chunks(_extract(kind, text), Chunking(strategy, SMALL_CHUNKS, SMALL_CHUNKS // 4)))
+    list(find_cut_heads(drafts))
 
 
 def _chunk_mail(text: str) -> None:

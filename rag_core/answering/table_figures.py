@@ -215,7 +215,7 @@ def _list_cells(table: TextTable, headings: Sequence[str], before: int) -> Itera
     One without a currency has that of its head, or of a figure above it.
     """
     scales = tuple({1, read_scale(" ".join((table.scale, *headings)))})
-    counts = Counter(row.cells[0] for row in table.rows)
+    counts = Counter(row.cells[0] for row in table.rows if any(row.cells[1:]))
     heads = dict(enumerate(table.heads))
     years = {n: frozenset(YEAR_PATTERN.findall(head)) for n, head in heads.items()}
     months = {n: _list_months(read_words(head)) for n, head in heads.items()}

@@ -96,8 +96,8 @@ def read_tables(parts: Sequence[Part], *, words_name_columns: bool = False) -> l
                 table.head_lines = (*table.head_lines, part.text)
             continue
         if part.kind != "row":
+            scale = _find_scale(part.text) or ("" if table else scale)  # it is that of the tables directly below
             table, after_rule = None, False
-            scale = _find_scale(part.text) or scale
             continue
         cells = split_cells(part.text)
         is_in_grid = bool(table and table.heads) and after_rule  # between two rules, as every row of some tables

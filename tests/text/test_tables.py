@@ -60,7 +60,7 @@ def test_a_table_of_words_has_heads_where_it_is_read_as_a_whole() -> None:
     "line", ["| ASSETS |  |\n", "| A |  |\n" * 500 + "b | c\n" * 500, "|  | 2023 |\na | 1\n", "a | b\nc | d\n\ne\n\n"]
 )
 def test_many_rows_are_read_in_linear_time(line: str) -> None:
-    """S4-8: a text of others may have any shape."""
+    """A text of others may have any shape."""
 
     def read(text: str) -> list[TextTable]:
         return read_tables(split_into_parts(text), words_name_columns=True)

@@ -21,9 +21,9 @@ from rag_core.answering.facts.units import get_unit
 from rag_core.answering.facts.words import is_same_word
 from rag_core.answering.records import Record, RecordField
 from rag_core.core.model import Claim
-from rag_core.text.figures import SCALES
 from rag_core.text.months import MONTH_NAMES
 from rag_core.text.normalization import NormalizedWord, parse_word_forms
+from rag_core.text.number_notations import SCALES
 from rag_core.text.oppositions import NEGATION_FORMS
 from rag_core.text.request_memory import remember_in_request
 

@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from decimal import Decimal
-from itertools import chain, islice, pairwise
+from itertools import accumulate, chain, islice, pairwise, permutations
 
 from rag_core.answering.computing.asked_columns import YEAR_PATTERN
 from rag_core.answering.facts.amount_reading import CURRENCIES, Amount, read_amounts
-from rag_core.answering.facts.amounts import is_computed_from, is_rounded
+from rag_core.answering.facts.amounts import is_change_between, is_computed_from, is_rounded
 from rag_core.answering.facts.comparison import read_words
 from rag_core.answering.facts.conflicts import FactConflict
 from rag_core.answering.facts.notations import rewrite_amounts
@@ -21,17 +21,23 @@ from rag_core.answering.facts.words import Words, has_figure, is_content_word, i
 from rag_core.answering.figure_senses import Sense, is_said_otherwise, read_sense
 from rag_core.core.model import Chunk
 from rag_core.ingestion.tables import TABLE_HEAD_FIELD
-from rag_core.text.figures import parse_figure, read_scale
+from rag_core.text.figures import has_digit, names_scale, parse_figure, remove_dates
 from rag_core.text.layout import split_into_parts
 from rag_core.text.normalization import normalize_words
+from rag_core.text.number_notations import has_decimal_commas, read_scale, write_decimal_points
 from rag_core.text.request_memory import remember_in_request
 from rag_core.text.tables import TextTable, read_text_tables
 
 # figures of a claim, each looked for in so many cells of a chunk: an enemy's table takes 20 ms
 MAX_FIGURES, MAX_CELLS = 12, 600
 MAX_READ_CHUNKS = 32  # of a request
+MAX_MEANT_ROWS, MAX_COMPARED_CELLS = 3, 8  # whose changes are computed
+MIN_SCALED = 1000  # smaller figures may be per share, and so not be multiplied by the scale of their table
 MIN_VALUE = 10  # smaller figures stand in many cells by chance
 _RESPECTIVELY = "respectively"
+_NOTES = frozenset(["note", "notes", "anhang", "nota", "toelichting"])  # a column of their numbers
+_HUNDREDTH = Decimal("0.01")
+_POINTS = {"%": Decimal(1), "pp": Decimal(1), "bps": _HUNDREDTH, "bp": _HUNDREDTH, "pb": _HUNDREDTH}  # in percent
 Place = tuple[int, int]
 
 
@@ -62,6 +68,22 @@ class _Cell:
     place: Place
     months: frozenset[str] = frozenset()
     sense: Sense | None = None
+    units: frozenset[str] = frozenset()  # that it, its label or its head names
+    head_words: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """What the head of a column says of its figures; `scale` is 1 where it says none."""
+
+    head: str = ""
+    years: frozenset[str] = frozenset()
+    months: frozenset[str] = frozenset()
+    unit: str = ""
+    units: frozenset[str] = frozenset()
+    scale: int = 1
+    words: frozenset[str] = frozenset()
+    is_of_notes: bool = False
 
 
 def look_up_figures(claim: Words, chunk: Chunk) -> FoundFigures:
@@ -82,15 +104,44 @@ def look_up_figures(claim: Words, chunk: Chunk) -> FoundFigures:
         *_compare_years(found, years),
         *_compare_months(found, _list_months(claim)),
         *_compare_rows(found, cells, named),
+        *_compare_columns(found, cells, named),
         *_compare_senses(nearest, claim, amounts),
     ]
     wrong = {conflict.word for conflict in conflicts}
     placed = [one for one in found if one.text not in wrong]
     dated = {year for one in placed for cell in found[one] for year in cell.years if year in years}
-    computed = [one for one in amounts if one not in found and is_computed_from(one, placed, claim)]
+    rows = _list_meant_rows(cells, [cell for one in placed for cell in nearest[one]], named)
+    computed = [
+        one
+        for one in amounts
+        if one not in found and (is_computed_from(one, placed, claim) or _is_change(one, rows, claim))
+    ]
     texts = frozenset([*(one.text for one in (*placed, *computed)), *dated])
     places = {one: [cell.place for cell in nearest[one]] for one in placed}
     return FoundFigures(texts, tuple(conflicts), places)
+
+
+def _list_meant_rows(cells: Sequence[_Cell], placed: Sequence[_Cell], named: Set[str]) -> list[list[_Cell]]:
+    """Return the cells of each row in which a figure of the claim stands, or else of those that it names in full."""
+    places = {cell.place for cell in placed} or {cell.place for cell in cells if _has_all(named, cell.words)}
+    return [[cell for cell in cells if cell.place == place] for place in sorted(places)[:MAX_MEANT_ROWS]]
+
+
+def _is_change(amount: Amount, rows: Sequence[Sequence[_Cell]], claim: Words) -> bool:
+    """Return whether an amount is the change of a row from one period to another, in columns that are alike else."""
+    pairs = (pair for row in rows for pair in permutations(row[:MAX_COMPARED_CELLS], 2))
+    alike = ((after, before) for after, before in pairs if _is_of_other_period(after, before))
+    return any(
+        is_change_between(amount, before.value * factor, after.value * factor, claim)
+        for after, before in alike
+        for factor in (after.scales if amount.unit != "percent" else (1,))
+    )
+
+
+def _is_of_other_period(one: _Cell, other: _Cell) -> bool:
+    is_beside = abs(one.column - other.column) == 1  # the word above both stands in one of their heads
+    is_alike = is_beside or len(set(remove_dates(["", one.head, other.head]))) == 2
+    return is_alike and one.years != other.years and bool(one.years and other.years) and one.scales == other.scales
 
 
 def _select_nearest(cells: Sequence[_Cell], years: Sequence[str], named: Set[str]) -> list[_Cell]:
@@ -118,9 +169,12 @@ def _is_in_cell(amount: Amount, cell: _Cell) -> bool:
     is_share = amount.unit in ("percent", "fraction")
     if is_share != (cell.unit == "percent") and cell.unit:
         return False
-    if amount.unit and not is_share and (amount.unit not in CURRENCIES or cell.unit not in ("", amount.unit)):
+    is_named = amount.unit in ("", *cell.units) or is_share
+    if not is_named and (amount.unit not in CURRENCIES or cell.unit not in ("", amount.unit)):
         return False
-    factors = (1,) if is_share else cell.scales
+    factors: Sequence[int] = (1,) if is_share else cell.scales
+    if amount.unit in CURRENCIES and cell.value >= MIN_SCALED and len(factors) > 1:
+        factors = [factor for factor in factors if factor > 1]
     return any(is_rounded(abs(amount.value), cell.value * factor, amount.digits) for factor in factors)
 
 
@@ -164,6 +218,18 @@ def _compare_rows(found: dict[Amount, list[_Cell]], cells: Sequence[_Cell], name
         other = next((cell for cell in other_cells if (cell.column, cell.head) in columns), None)
         if other:
             yield FactConflict("number", one.text, f"{other.label}: {other.value}")
+
+
+def _compare_columns(
+    found: Mapping[Amount, Sequence[_Cell]], cells: Sequence[_Cell], named: Set[str]
+) -> Iterator[FactConflict]:
+    """Yield the figures of a part, such as "Retail", that the claim does not name where it names another beside it."""
+    meant = {(cell.place, cell.head_words) for cell in cells if _has_all(named, cell.head_words)}
+    for one, matches in found.items():
+        if all(cell.head_words and not _has_all(named, cell.head_words) for cell in matches):
+            other = next((words for cell in matches for place, words in meant if place == cell.place), None)
+            if other:
+                yield FactConflict("number", one.text, matches[0].head)
 
 
 def _has_all(named: Set[str], words: Set[str]) -> bool:
@@ -212,31 +278,65 @@ def _read_head(chunk: Chunk) -> str:
 def _list_cells(table: TextTable, headings: Sequence[str], before: int) -> Iterator[_Cell]:
     """Yield the figures of a table, placed without the characters `before` the passage.
 
-    One without a currency has that of its head, or of a figure above it.
+    One without a currency has that of its head, or of a figure above it; its scale is that of its label, its head or
+    the table.
     """
-    scales = tuple({1, read_scale(" ".join((table.scale, *headings)))})
+    scale = read_scale(" ".join((table.scale, *headings)))
+    columns, no_column = _read_columns(table.heads, scale), _Column(scale=scale)
     counts = Counter(row.cells[0] for row in table.rows if any(row.cells[1:]))
-    heads = dict(enumerate(table.heads))
-    years = {n: frozenset(YEAR_PATTERN.findall(head)) for n, head in heads.items()}
-    months = {n: _list_months(read_words(head)) for n, head in heads.items()}
-    units = {n: unit for n, head in heads.items() if (unit := _read_currency(head))}
+    has_commas = has_decimal_commas(cell for row in table.rows for cell in row.cells[1:])
+    units = {n: column.unit for n, column in enumerate(columns)}
     for row in table.rows:
         label, place = row.cells[0], (row.part.start - before, row.part.end - before)
         words = _read_label_words(label if counts[label] == 1 else f"{row.title} {label}")
-        for n, cell in enumerate(row.cells[1:], 1):
-            if figure := parse_figure(cell):
-                unit = "percent" if figure.unit == "%" else _read_currency(f"{figure.unit} 1")
-                units |= {n: unit} if unit in CURRENCIES else {}
-                dated = years.get(n, frozenset())
-                unit, head = unit or units.get(n, ""), heads.get(n, "")
-                is_negative = figure.value < 0
-                sense = read_sense(head, is_negative=is_negative) or read_sense(label, is_negative=is_negative)
-                spanned = months.get(n, frozenset())
-                yield _Cell(abs(figure.value), scales, unit, n, head, dated, label, words, place, spanned, sense)
+        row_scale, row_units = read_scale(label), _read_units(label)
+        for n, text in enumerate(row.cells[1:], 1):
+            if not (figure := parse_figure(write_decimal_points(text) if has_commas else text)):
+                continue
+            column = columns[n] if n < len(columns) else no_column
+            if column.is_of_notes:
+                continue
+            named = {*row_units, *column.units, *_read_units(f"1 {figure.unit}")}
+            currency = next(iter(named & CURRENCIES), "")
+            units |= {n: currency} if currency and not row_units & CURRENCIES else {}
+            points = _POINTS.get(figure.unit.casefold(), 0)
+            is_negative = figure.value < 0
+            yield _Cell(
+                abs(figure.value) * (points or 1),
+                tuple({1, row_scale if row_scale > 1 else column.scale}),
+                "percent" if points else currency or units.get(n, ""),
+                n,
+                column.head,
+                column.years,
+                label,
+                words,
+                place,
+                column.months,
+                read_sense(column.head, is_negative=is_negative) or read_sense(label, is_negative=is_negative),
+                frozenset(named),
+                column.words,
+            )
 
 
-def _read_currency(text: str) -> str:
-    return next((unit for word in read_words(text) if (unit := get_unit(word.form)) in CURRENCIES), "")
+def _read_columns(heads: Sequence[str], scale: int) -> list[_Column]:
+    """Return what heads say; one without a scale has that of a head before it, else of one behind it, else `scale`."""
+    scales = [read_scale(head) for head in heads]
+    first = next((one for one in scales if one > 1), scale)
+    latest = accumulate(scales, lambda before, one: one if one > 1 else before, initial=first)
+    return [_read_column(head, one) for head, one in zip(heads, islice(latest, 1, None), strict=True)]
+
+
+def _read_column(head: str, scale: int) -> _Column:
+    units = _read_units(head)
+    years, months = frozenset(YEAR_PATTERN.findall(head)), _list_months(read_words(head))
+    name = "" if names_scale(head) or has_digit(remove_dates(["", head])) else head
+    words = _read_label_words(name) - months
+    is_of_notes = head.casefold().rstrip(".") in _NOTES
+    return _Column(head, years, months, next(iter(units & CURRENCIES), ""), units, scale, words, is_of_notes)
+
+
+def _read_units(text: str) -> frozenset[str]:
+    return frozenset(unit for word in read_words(text) if (unit := get_unit(word.form)))
 
 
 @remember_in_request(MAX_CELLS)

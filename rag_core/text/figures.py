@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from rag_core.text.months import MONTH_PATTERN
+from rag_core.text.number_notations import read_scale
 from rag_core.text.raised_marks import RAISED_CHARACTERS, mask_footnote_marks
 
 CURRENCY_CODES = ("USD", "EUR", "GBP", "CHF", "JPY")
@@ -23,13 +24,12 @@ _PARTS = re.compile(
 )
 _SYMBOLS = {"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥"}
 _DATE_OR_SCALE = re.compile(
-    rf"\b(?:{MONTH_PATTERN})\.?\s\d{{1,2}}\b|\b\d{{1,2}}\s(?:{MONTH_PATTERN})\b|\b(?:19|20)\d\d\b|\bQ[1-4]\b"
+    rf"\b(?:{MONTH_PATTERN})\.?\s\d{{1,2}}\b|\b\d{{1,2}}\s(?:{MONTH_PATTERN})\b|\b\d{{1,2}}[./]\d{{1,2}}[./](?:19|20)?\d\d\b"
+    r"|\b\d{1,2}\.?\s(?:de\s)?[^\W\d_]{3,12}\.?\s(?:de\s)?(?=(?:19|20)\d\d\b)|\b(?:19|20)\d\d\b"
+    r"|\b(?:[QH][1-4]|[1-4][QH]|\d{1,2}M|FY\s?\d\d)\b|\b\d{1,2}\s(?:weeks|months)\b"
     r"|\([a-z\d]\)|(?<!\d)[’']?000s?\b",
     re.IGNORECASE,
 )
-_SCALE = re.compile(r"\b(?:thousands|millions|billions)\b|(?<!\d)[’']?000s?\b", re.IGNORECASE)
-_SCALES_BY_NAME = {"thousands": 1_000, "millions": 1_000_000, "billions": 1_000_000_000}
-SCALES = tuple(_SCALES_BY_NAME.values())
 _PERIOD = re.compile(
     r"(?:19|20)\d\d(?:[-/–](?:19|20)?\d\d)?(?:\s?\(\w\)|\s?\*)?|[1-4]?Q[1-4]?(?:\s(?:19|20)\d\d)?|FY\s?\d{2,4}E?"
 )
@@ -69,13 +69,7 @@ def remove_dates(cells: Sequence[str]) -> list[str]:
 
 def names_scale(text: str) -> bool:
     """Return whether a head says by what the figures below it are multiplied: "In Millions", "(000s)"."""
-    return _SCALE.search(text) is not None
-
-
-def read_scale(text: str) -> int:
-    """Return by what the figures below a head are multiplied: 1,000,000 for "in millions", 1 where it does not say."""
-    found = _SCALE.search(text)
-    return _SCALES_BY_NAME.get(found[0].casefold(), 1_000) if found else 1
+    return read_scale(text) > 1
 
 
 def holds_figures(text: str) -> bool:

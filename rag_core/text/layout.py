@@ -132,7 +132,7 @@ def _find_blocks(text: str) -> Iterator[tuple[PartKind, int, int]]:
             continue
         is_below_row = new == "row"
         new = "code" if is_fence else _classify_line(stripped)[0] if stripped else None
-        new = "row" if is_below_row and new == "sentence" and goes_on_with_table(line) else new
+        new = "row" if is_below_row and new in ("sentence", "item") and goes_on_with_table(line) else new
         if kind == "item" and (not stripped or (new == "sentence" and not _continues(text[last : here - 1], line))):
             yield kind, start, here - 1
             kind = None

@@ -61,6 +61,7 @@ _NUMBER_WORDS = {
 REMEMBERED_TEXTS, MAX_REMEMBERED_CHARS = 128, 4_000
 MAX_NUMBER_WORDS = 16  # of one number; "hundred hundred hundred …" would be one of too many digits to be written
 _MAGNITUDES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_MAGNITUDES |= {"lakh": 10**5, "crore": 10**7}  # of India
 _EXACT_CONTEXT = Context(prec=100_000)  # digits: with the default of 28, two long serial numbers may become equal
 _CURRENCIES = {"$": "usd", "£": "gbp", "€": "eur", "¥": "jpy"}
 
@@ -189,7 +190,7 @@ _CANONICAL_FORMS["sept"] = "september"
 
 _TOKEN_PATTERN = re.compile(
     r"(?P<number>(?<![\w.])(?P<sign>[$£€¥]|(?<=\s)[-−](?=\d))?\s?(?P<digits>\d+(?:,\d{3}){1,30}+(?:\.\d+)?|\d+(?:\.\d+)?)"
-    r"(?![\w]|[.,:/]\d|-[^\W\d])(?:\s(?P<magnitude>hundred|thousand|million|billion|trillion)\b)?)"
+    r"(?![\w]|[.,:/]\d|-[^\W\d])(?:\s(?P<magnitude>hundred|thousand|million|billion|trillion|lakh|crore)\b)?)"
     r"|(?P<measure>(?<![\w.])(?P<amount>\d+(?:\.\d+)?)(?P<unit>(?!st\b|nd\b|rd\b|th\b)[^\W\d_"
     rf"{RAISED_CHARACTERS}]{{1,3}})(?![\w-]))"
     r"|(?P<run>[^\W_]+(?:[._:/@+#-]+[^\W_]+)*)",  # a code when it has a digit, otherwise words

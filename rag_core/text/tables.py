@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 
-from rag_core.text.figures import has_digit, names_scale, parse_figure, remove_dates
+from rag_core.text.figures import has_digit, is_period, names_scale, parse_figure, remove_dates
 from rag_core.text.layout import Part, is_header_rule, split_cells, split_into_parts
 from rag_core.text.request_memory import remember_in_request
 
@@ -13,7 +13,7 @@ MAX_GROUP_CHARS = 60  # of the name of a group of rows; a longer cell alone in i
 MAX_COLUMN_CHARS, MAX_NAMED_COLUMNS = 60, 30  # of heads, which are said again with each row
 MAX_READ_TEXTS = 64
 _RESULT = re.compile(r"net \(?(?:income|loss|earnings|profit)\b", re.IGNORECASE)
-_SCALE_NOTE = re.compile(r"\([^()\n]{0,60}\b(?:thousands|millions|billions)\b[^()\n]{0,120}\)", re.IGNORECASE)
+_NOTE = re.compile(r"\([^()\n]{1,200}\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +162,12 @@ def _heads_words(cells: Sequence[str], below: Iterator[Part]) -> bool:
 def _continues_header(heads: Sequence[str], cells: Sequence[str], below: Part | None) -> bool:
     """Return whether the row below a header is its second line: "In millions | 2015 | 2014" below "| May 31, |".
 
-    Its first cell is empty or says the scale of the figures, and the others have no digits but those of dates.
+    Its first cell is empty or says the scale of the figures, and the others have no digits but those of dates; or all
+    others are periods.
     """
-    if len(cells) != len(heads) or not any(cells[1:]) or _is_alone(cells) or (cells[0] and not names_scale(cells[0])):
+    if len(cells) != len(heads) or not any(cells[1:]) or _is_alone(cells):
+        return False
+    if cells[0] and not names_scale(cells[0]) and not all(map(is_period, cells[1:])):
         return False
     heads_alone = ["", *cells[1:]]
     return not has_digit(remove_dates(heads_alone)) and _is_header(heads_alone, below, is_first=True)
@@ -172,7 +175,7 @@ def _continues_header(heads: Sequence[str], cells: Sequence[str], below: Part | 
 
 def _find_scale(text: str) -> str:
     """Return what a text says of the scale of figures below it, in brackets or as a short last line, "" for none."""
-    found = _SCALE_NOTE.search(text)
+    found = next((note for note in _NOTE.finditer(text) if names_scale(note[0])), None)
     last = text.rpartition("\n")[2]
     return found[0] if found else last if names_scale(last) and len(last) <= MAX_GROUP_CHARS else ""
 

@@ -221,6 +221,19 @@ def is_computed_from(amount: Amount, others: Sequence[Amount], claim: Words) -> 
     return len(values) > 1 and any(_is_written_as(amount, result) for result in results)
 
 
+def is_change_between(amount: Amount, before: Decimal, after: Decimal, claim: Words) -> bool:
+    """Return whether an amount is the change from one value to another, in percent or as their difference.
+
+    The words of the claim may say no other direction.
+    """
+    forms = {word.form for word in claim}
+    wrong = FALLING_FORMS if after > before else RISING_FORMS
+    if before == 0 or after == before or (forms & wrong and not forms & (FALLING_FORMS | RISING_FORMS) - wrong):
+        return False
+    change = 100 * (after - before) / before if amount.unit == "percent" else after - before
+    return _is_written_as(amount, change)
+
+
 def _compute_shares(values: Sequence[Decimal], forms: Set[str]) -> Iterator[Decimal]:
     """Yield what one value is of another in percent, or by how much it differs from it, as the words say."""
     is_rise, is_fall = bool(forms & RISING_FORMS), bool(forms & FALLING_FORMS)

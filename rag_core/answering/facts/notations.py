@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from rag_core.text.number_notations import write_in_english
 from rag_core.text.raised_marks import mask_footnote_marks
 
 _HALF_UNITS = {"year": "6 months", "day": "12 hours", "hour": "30 minutes", "decade": "5 years", "century": "50 years"}
@@ -55,7 +56,7 @@ def rewrite_amounts(text: str) -> str:
 
     A fraction is one of 1, so that it can be compared with a percentage.
     """
-    text = mask_footnote_marks(text)
+    text = write_in_english(mask_footnote_marks(text))
     text = _GROUPED_DIGITS.sub(lambda number: re.sub(r"\D", "", number[0]), text)
     for pattern, form in _REWRITES:
         text = pattern.sub(form, text)

@@ -1,0 +1,74 @@
+"""Numbers in the notation of other languages, "1.204,5" and "1 204,5", and the multiples that stand above a table."""
+
+import re
+from collections.abc import Iterable
+
+from rag_core.text.languages import guess_language
+
+POINT_LANGUAGES = frozenset(["en", ""])  # those whose decimals stand behind a point, and texts that do not tell
+MIN_GROUPED_FIGURES = 3  # such as "184.317", which tell by themselves that points group digits
+_GROUPS = r"\d{1,3}(?:[.\u0020\u00a0\u2009\u202f’']\d{3})+"
+_IN_WORDS = re.compile(rf"(?<![\w.,])(?:{_GROUPS}(?:,\d{{1,9}})?|\d{{1,9}},\d{{1,9}})(?![\w,]|\.\d)")
+_POINT_DECIMALS = re.compile(r"(?<![\d.])\d{1,9}(?:\.(?:\d{1,2}|\d{4,9})|,\d{3})(?![\d.])")
+_COMMA_DECIMALS = re.compile(r"\d,(?:\d{1,2}|\d{4,9})(?!\d)|\d\.\d{3}[.,]\d")
+_GROUPED = re.compile(r"(?<![\d.,])[1-9]\d{0,2}\.\d{3}(?![\d.,])")
+_SCALE_WORDS = {  # of English, German, French, Spanish, Italian, Dutch, and of India; no digit stands before these
+    1_000: r"thousands|tausend|tsd|milliers|miles de|migliaia|duizend(?:en)?|T€|TEUR|kEUR|TCHF|[’']?000[’']?s?",
+    100_000: r"lakhs?",
+    1_000_000: r"millions|millionen|mio|millones|milioni|miljoen(?:en)?",
+    10_000_000: r"crores?",
+    1_000_000_000: r"billions|milliarden|mrd|milliards|miliardi|miljard(?:en)?|miles de millones",
+}
+SCALES = (1_000, 1_000_000, 1_000_000_000)
+_CURRENCY = r"(?:[$€£¥₹]|\b[A-Z]{3})"
+_SCALE_UNITS = {  # behind a currency, and so no metres: "£m", "EUR million", "C$ thousand", "x € 1.000"
+    1_000: rf"{_CURRENCY}\s?(?:thousand|k|(?:1[.,])?000)\b|\bx 1[.,]000\b",
+    1_000_000: rf"{_CURRENCY}\s?(?:million|mn?|mln)\b|\bm€",
+    1_000_000_000: rf"{_CURRENCY}\s?(?:billion|bn)\b",
+}
+_SCALES = [
+    *((factor, re.compile(pattern)) for factor, pattern in sorted(_SCALE_UNITS.items(), reverse=True)),
+    *(
+        (factor, re.compile(rf"(?<![\w,.])(?<!\d\s)(?:[A-Z]{{3}})?(?:{pattern})(?!\w)", re.IGNORECASE))
+        for factor, pattern in sorted(_SCALE_WORDS.items(), reverse=True)
+    ),
+]
+_MAGNITUDES = [  # in a sentence, behind a number
+    (
+        re.compile(r"(?<=\d)\s?(?:mio\b\.?|mln\b\.?|millionen|millions|millones|milioni|miljoen)\b", re.I),
+        " million",
+    ),
+    (re.compile(r"(?<=\d)\s?(?:mrd\b\.?|milliarden?|milliards?|miliard[io]|miljard)(?!\w)", re.I), " billion"),
+    (re.compile(r"(?<=\d)\s?(?:tsd\b\.?|tausend|mille|mila|duizend)(?!\w)", re.I), " thousand"),
+    (re.compile(r" (million|billion|thousand) (?:d['’]|de |di |of )(?=euro)", re.I), r" \1 "),
+]
+
+
+def read_scale(text: str) -> int:
+    """Return by what the figures below a head are multiplied: 1,000,000 for "in millions" and "£m", 1 for none."""
+    return next((factor for factor, pattern in _SCALES if pattern.search(text)), 1)
+
+
+def has_decimal_commas(cells: Iterable[str]) -> bool:
+    """Return whether the figures of a table have a comma before their decimals, or points between their thousands."""
+    texts = [cell for cell in cells if any(map(str.isdecimal, cell))]
+    if any(_POINT_DECIMALS.search(text) for text in texts):
+        return False
+    return any(_COMMA_DECIMALS.search(text) for text in texts) or (
+        sum(_GROUPED.search(text) is not None for text in texts) >= MIN_GROUPED_FIGURES
+    )
+
+
+def write_decimal_points(text: str) -> str:
+    """Return a text with the numbers "1.204,5" of other languages as in English, "1204.5"; time is linear in it."""
+    return _IN_WORDS.sub(lambda number: re.sub(r"[^\d,]", "", number[0]).replace(",", "."), text)
+
+
+def write_in_english(text: str) -> str:
+    """Return a text of another language with its numbers as in English: "1.204,5 Mio." as "1204.5 million"."""
+    if guess_language(text) in POINT_LANGUAGES:
+        return text
+    text = write_decimal_points(text)
+    for pattern, form in _MAGNITUDES:
+        text = pattern.sub(form, text)
+    return text

@@ -11,7 +11,7 @@ from rag_core.core.model import Block, Extraction
 from rag_core.ingestion.chunking import strip_heading_marks
 from rag_core.ingestion.extract.extraction import clean_text
 from rag_core.ingestion.upload import MAX_TITLE_OR_SOURCE_CHARS, Upload
-from rag_core.text.organizations import find_organization, name_without_form
+from rag_core.text.organizations import find_captioned_name, find_organization, name_without_form
 from rag_core.text.periods import find_named_period, read_fiscal_calendar
 
 COVER_CHARS = 3000  # of a document, of its first page: a cover, or the head of a letter or a press release
@@ -52,7 +52,7 @@ def _shorten(title: str) -> str:
 def _complete_title(stated: str, blocks: Sequence[Block]) -> str:
     """Return the stated title with the organization and the period of the cover, where it does not say these itself."""
     cover = _read_cover(blocks)
-    organization = find_organization(f"{stated}\n\n{cover}")
+    organization = find_captioned_name(cover) or find_organization(f"{stated}\n\n{cover}")
     period = "" if _YEAR.search(stated) else _find_period(cover, blocks)
     if organization and not _says(stated, organization):
         stated = f"{organization}: {_shorten_to_form(stated)}"

@@ -15,6 +15,11 @@ _ORGANIZATION = re.compile(
     rf"(?<![\w&])(?P<name>{_NAME_WORD}(?:\s(?:(?:and|et|und)\s)?{_NAME_WORD}){{0,5}}?)"
     rf",?\s(?P<form>{_LEGAL_FORM})(?!\w)"
 )
+# "(Exact name of registrant as specified in its charter)", below the name on the cover of a form
+_CAPTION = re.compile(
+    r"\((?:(?:exact|full|legal|registered|official|corporate)\s){1,3}name\s(?:of|under)\s[^()\n]{3,120}\)", re.IGNORECASE
+)
+_MAX_NAME_CHARS = 120
 _NOT_NAMES = parse_word_list("a an any each every its my no our parent such that the their this your")
 
 
@@ -24,6 +29,17 @@ def find_organization(text: str) -> str:
         if match["name"].casefold() not in _NOT_NAMES:
             return " ".join(match[0].split())
     return ""
+
+
+def find_captioned_name(text: str) -> str:
+    """Return the name before the first caption that says whose name it is, "" when there is none or it is long.
+
+    A form has it whatever the legal form, and among the names of others: the exchange, the authority, the auditor.
+    """
+    caption = _CAPTION.search(text)
+    above = text[: caption.start()].splitlines() if caption else []
+    name = next((re.sub(r"\s+(?=[.,])", "", " ".join(line.split())) for line in reversed(above) if any(map(str.isalpha, line))), "")
+    return name if len(name) <= _MAX_NAME_CHARS and not name.startswith("(") else ""
 
 
 def name_without_form(organization: str) -> str:

@@ -25,6 +25,17 @@ def test_the_title_of_a_form_names_the_organization_and_the_period_of_its_cover(
     assert choose_title(Upload(), FORM, "x.pdf") == "ACME WIDGETS, INC.: FORM 20-B, fiscal year ended January 28, 2023"
 
 
+def test_the_name_with_a_caption_comes_before_that_of_the_exchange() -> None:
+    cover = read(
+        ("paragraph", "Listed on The Oak Exchange LLC, audited by Quill Ltd"),
+        ("heading", "elmStreet & Co."),
+        ("paragraph", "(Exact name of registrant as specified in its charter)"),
+        ("paragraph", "Year ended May 31, 2021"),
+        title="MINISTRY OF COMMERCE AND TRADE FORM 20-B",
+    )
+    assert choose_title(Upload(), cover, "x.pdf") == "elmStreet & Co.: FORM 20-B, Year ended May 31, 2021"
+
+
 def test_a_period_has_the_name_that_the_document_gives_it() -> None:
     named = read(*((b.kind, b.text) for b in FORM.blocks), ("paragraph", "Fiscal 2022 ended January 28, 2023."))
     assert choose_title(Upload(), named, "x.pdf").endswith(", fiscal 2022 (fiscal year ended January 28, 2023)")

@@ -12,7 +12,7 @@ from rag_core.ingestion.chunking import strip_heading_marks
 from rag_core.ingestion.extract.extraction import clean_text
 from rag_core.ingestion.upload import MAX_TITLE_OR_SOURCE_CHARS, Upload
 from rag_core.text.organizations import find_captioned_name, find_organization, name_without_form
-from rag_core.text.periods import find_named_period, read_fiscal_calendar
+from rag_core.text.periods import find_named_period, infer_fiscal_calendar, read_fiscal_calendar
 
 COVER_CHARS = 3000  # of a document, of its first page: a cover, or the head of a letter or a press release
 CALENDAR_CHARS = 200_000  # in which a document says how it names its years
@@ -88,4 +88,4 @@ def _shorten_to_form(stated: str) -> str:
 
 def _find_period(cover: str, blocks: Sequence[Block]) -> str:
     text = "\n\n".join(block.text for block in blocks if block.kind != "row")[:CALENDAR_CHARS]
-    return find_named_period(cover, read_fiscal_calendar(text))
+    return find_named_period(cover, read_fiscal_calendar(text) or infer_fiscal_calendar(text, cover))

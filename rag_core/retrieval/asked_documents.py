@@ -11,7 +11,6 @@ from dataclasses import replace
 from rag_core.core.model import Hit, Ranking
 from rag_core.core.rankings import LEG_SIGNALS, NAMED_SIGNAL, normalize_search_scores
 from rag_core.retrieval.cross_encoding import STANDING_DEPTH
-from rag_core.retrieval.extractive_answers import extract_name_terms
 from rag_core.text.answer_types import asks_for_figure
 from rag_core.text.figures import holds_figures
 from rag_core.text.periods import compute_period_share, find_periods, remove_periods
@@ -64,10 +63,14 @@ def select_best_documents(shares: SharesByDocument) -> Set[str]:
 
 
 def _extract_names(query_text: str) -> frozenset[str]:
-    """Return the terms of the question's names; its first word may be one, whose capital says nothing."""
+    """Return the terms of the question's names: its first word, and words with a capital or a digit, such as "eBay".
+
+    Of a question without a capital every word may be one.
+    """
     asked = _YEAR.sub(" ", remove_periods(query_text))
-    first: Sequence[str] = WORD_PATTERN.findall(asked)[:1]
-    return extract_name_terms(asked) | extract_terms(" ".join(first))
+    words: Sequence[str] = WORD_PATTERN.findall(asked)
+    names = words if asked.islower() else [*words[:1], *(word for word in words if not word.islower())]
+    return extract_terms(" ".join(names))
 
 
 def _weigh_period(query_text: str, title: str) -> float:

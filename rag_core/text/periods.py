@@ -4,6 +4,7 @@ A document may name its fiscal years itself: "fiscal 2022 refers to the 52-week 
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -47,6 +48,8 @@ _NAMING_GAP = re.compile(
     re.IGNORECASE,
 )
 _MAX_NAMING_CHARS = 80
+_MIN_NAMES = 5  # of the own fiscal year in a report
+_MAX_COMING_SHARE = 0.5  # of the names of the own year: how often a report names the coming one at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,24 @@ def read_fiscal_calendar(text: str) -> FiscalCalendar | None:
         if is_near and isinstance(last, date) and isinstance(name, int):
             return FiscalCalendar(last.month, last.year - name)
     return None
+
+
+def infer_fiscal_calendar(text: str, cover: str) -> FiscalCalendar | None:
+    """Return how a text names the year whose last day a cover gives first, by which name it uses.
+
+    The report on the year ended May 31, 2018 is on fiscal 2018 where it says so no less often than fiscal 2017, and on
+    fiscal 2017 where it says fiscal 2018 seldom: that is then the year to come. None where it is between the two, and
+    for a year that ends late, which is called after its last day.
+    """
+    days = (_read_last_day(match) for match in _ENDED.finditer(cover) if match["unit"])
+    day = next(filter(None, days), None)
+    if day is None or day.month > _MAX_EARLY_MONTH:
+        return None
+    named = Counter(one.period.year for one in _find_names(text) if one.period.fiscal and not one.period.part)
+    same, earlier = named[day.year], named[day.year - 1]
+    if max(same, earlier) < _MIN_NAMES or _MAX_COMING_SHARE < same / max(earlier, 1) < 1:
+        return None
+    return FiscalCalendar(day.month, 0 if same >= earlier else 1)
 
 
 def read_fiscal_calendars(passages: Iterable[tuple[str, str]]) -> dict[str, FiscalCalendar | None]:

@@ -41,6 +41,11 @@ def test_a_period_has_the_name_that_the_document_gives_it() -> None:
     assert choose_title(Upload(), named, "x.pdf").endswith(", fiscal 2022 (fiscal year ended January 28, 2023)")
 
 
+def test_a_period_has_the_name_that_the_document_uses_most() -> None:
+    used = read(*((b.kind, b.text) for b in FORM.blocks), ("paragraph", "In fiscal 2022 we grew. " * 5))
+    assert choose_title(Upload(), used, "x.pdf").endswith(", fiscal 2022 (fiscal year ended January 28, 2023)")
+
+
 def test_a_notice_is_passed_over_for_the_next_heading() -> None:
     release = read(
         ("heading", "FOR IMMEDIATE RELEASE"),

@@ -53,6 +53,8 @@ def test_a_report_is_named_by_its_company_and_its_year() -> None:
 
 def test_a_name_may_be_the_first_word_and_one_that_no_title_has_says_nothing() -> None:
     hits = find(("oak23", "Text"), ("tarn23", "Text"))
+    assert find_asked_documents("what was the ebit of tarnmoor in fy2023", hits) == {"oak23": 0.0, "tarn23": 1.0}
+    assert find_asked_documents("What of oakHollow in FY2023?", hits) == {"oak23": 1.0, "tarn23": 0.0}
     assert find_asked_documents("Tarnmoor EBIT 2023", hits) == {"oak23": 0.0, "tarn23": 1.0}
     assert find_asked_documents("Tarnmoor EBIT 2019", hits)["tarn23"] == pytest.approx(OTHER_PERIOD_SHARE)
     assert find_asked_documents("What was the EBIT of Fernbank in FY2023?", hits) == {}

@@ -7,10 +7,12 @@ from hypothesis import strategies as st
 from rag_core.text.codes import find_codes
 from rag_core.text.normalization import normalize_words
 from rag_core.text.periods import (
+    FiscalCalendar,
     Period,
     compute_period_share,
     find_named_period,
     find_periods,
+    infer_fiscal_calendar,
     read_fiscal_calendar,
     remove_periods,
     write_out_periods,
@@ -155,3 +157,20 @@ def test_a_year_is_called_after_its_last_day_or_where_that_is_early_after_the_ye
         0.5,
         0,
     ]
+
+
+@pytest.mark.parametrize(
+    ("ended", "names", "calendar"),
+    [
+        ("May 31, 2018", {2018: 6, 2017: 5}, FiscalCalendar(5, 0)),
+        ("February 3, 2018", {2018: 2, 2017: 6}, FiscalCalendar(1, 1)),
+        ("May 31, 2018", {2018: 5, 2017: 6}, None),
+        ("May 31, 2018", {2018: 4}, None),
+        ("August 31, 2018", {2018: 6}, None),
+    ],
+)
+def test_a_report_shows_by_the_names_that_it_uses_how_it_names_its_year(
+    ended: str, names: dict[int, int], calendar: FiscalCalendar | None
+) -> None:
+    text = " ".join(f"Sales of fiscal {year} rose." for year, count in names.items() for _ in range(count))
+    assert infer_fiscal_calendar(text, f"Annual report. For the fiscal year ended {ended}") == calendar

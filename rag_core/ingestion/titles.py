@@ -12,11 +12,12 @@ from rag_core.ingestion.chunking import strip_heading_marks
 from rag_core.ingestion.extract.extraction import clean_text
 from rag_core.ingestion.upload import MAX_TITLE_OR_SOURCE_CHARS, Upload
 from rag_core.text.organizations import find_captioned_name, find_organization, name_without_form
-from rag_core.text.periods import find_named_period, infer_fiscal_calendar, read_fiscal_calendar
+from rag_core.text.periods import find_date, find_named_period, infer_fiscal_calendar, read_fiscal_calendar
 
 COVER_CHARS = 3000  # of a document, of its first page: a cover, or the head of a letter or a press release
 CALENDAR_CHARS = 200_000  # in which a document says how it names its years
 _FORM = re.compile(r"\bform\s+[A-Z\d][A-Z\d/-]{0,9}(?:\s+[A-Z])?(?=\s|$)", re.IGNORECASE)
+_CELL_BORDERS = re.compile(r"[\s|:_]+")  # "For the year ended: | May 31, 2021"
 # lines that say how to handle a document or what it is made of, whatever its subject
 _NOTICE = re.compile(
     r"\W{0,12}(?:for (?:immediate |general )?(?:release|publication|distribution)|"
@@ -52,8 +53,9 @@ def _shorten(title: str) -> str:
 def _complete_title(stated: str, blocks: Sequence[Block]) -> str:
     """Return the stated title with the organization and the period of the cover, where it does not say these itself."""
     cover = _read_cover(blocks)
-    organization = find_captioned_name(cover) or find_organization(f"{stated}\n\n{cover}")
-    period = "" if _YEAR.search(stated) else _find_period(cover, blocks)
+    registrant = find_captioned_name(cover)
+    organization = registrant or find_organization(f"{stated}\n\n{cover}")
+    period = "" if _YEAR.search(stated) else _find_period(cover, blocks) or (find_date(cover) if registrant else "")
     if organization and not _says(stated, organization):
         stated = f"{organization}: {_shorten_to_form(stated)}"
     return ", ".join(filter(None, (stated, period)))
@@ -87,5 +89,6 @@ def _shorten_to_form(stated: str) -> str:
 
 
 def _find_period(cover: str, blocks: Sequence[Block]) -> str:
+    cover = _CELL_BORDERS.sub(" ", cover)
     text = "\n\n".join(block.text for block in blocks if block.kind != "row")[:CALENDAR_CHARS]
     return find_named_period(cover, read_fiscal_calendar(text) or infer_fiscal_calendar(text, cover))

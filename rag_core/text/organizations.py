@@ -17,7 +17,8 @@ _ORGANIZATION = re.compile(
 )
 # "(Exact name of registrant as specified in its charter)", below the name on the cover of a form
 _CAPTION = re.compile(
-    r"\((?:(?:exact|full|legal|registered|official|corporate)\s){1,3}name\s(?:of|under)\s[^()\n]{3,120}\)", re.IGNORECASE
+    r"\((?:(?:exact|full|legal|registered|official|corporate)\s){1,3}name\s(?:of|under)\s[^()\n]{3,120}\)",
+    re.IGNORECASE,
 )
 _MAX_NAME_CHARS = 120
 _NOT_NAMES = parse_word_list("a an any each every its my no our parent such that the their this your")
@@ -38,7 +39,10 @@ def find_captioned_name(text: str) -> str:
     """
     caption = _CAPTION.search(text)
     above = text[: caption.start()].splitlines() if caption else []
-    name = next((re.sub(r"\s+(?=[.,])", "", " ".join(line.split())) for line in reversed(above) if any(map(str.isalpha, line))), "")
+    name = next(
+        (re.sub(r"\s+(?=[.,])", "", " ".join(line.split())) for line in reversed(above) if any(map(str.isalpha, line))),
+        "",
+    )
     return name if len(name) <= _MAX_NAME_CHARS and not name.startswith("(") else ""
 
 

@@ -28,6 +28,9 @@ _ENDED = re.compile(
     rf"(?P<m2>{MONTH_PATTERN})\b\.?),?\s(?P<y>(?:19|20)\d\d)\b",
     re.IGNORECASE,
 )
+_DATE = re.compile(
+    rf"\b(?:(?:{MONTH_PATTERN})\b\.?\s\d{{1,2}}|\d{{1,2}}\s(?:{MONTH_PATTERN})\b\.?),?\s(?:19|20)\d\d\b", re.I
+)
 _BARE_YEAR = re.compile(r"(?<![\w.,$£€¥])(?:19|20)\d\d(?![\w%]|[.,]\d)")
 _YEAR_END = re.compile(r"\d\d(?![^\W_])|\dQ", re.IGNORECASE)  # each name has one, and most sentences have none
 _ORDINALS = ("first", "second", "third", "fourth")
@@ -169,6 +172,12 @@ def find_named_period(text: str, calendar: FiscalCalendar | None) -> str:
             placed = _place_dated_period(match, calendar)
             return f"{_spell_period(placed.period)} ({words})" if calendar and placed else words
     return ""
+
+
+def find_date(text: str) -> str:
+    """Return the first day that a text names with its month in letters and its year; "" for none."""
+    found = _DATE.search(text)
+    return " ".join(found[0].split()) if found else ""
 
 
 def remove_periods(text: str) -> str:

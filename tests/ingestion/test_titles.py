@@ -46,6 +46,18 @@ def test_a_period_has_the_name_that_the_document_uses_most() -> None:
     assert choose_title(Upload(), used, "x.pdf").endswith(", fiscal 2022 (fiscal year ended January 28, 2023)")
 
 
+@pytest.mark.parametrize(
+    ("stated", "period"),
+    [
+        ("For the fiscal year ended: | January 28,\n2023", "fiscal year ended January 28, 2023"),
+        ("Date of report (first event):\n4 May 2023", "4 May 2023"),
+    ],
+)
+def test_a_form_without_a_plain_period_has_what_its_cover_says(stated: str, period: str) -> None:
+    cover = (("paragraph", stated), ("paragraph", "Acme Widgets, Inc. (Exact name of registrant)"))
+    assert choose_title(Upload(), read(*cover, title="FORM 9-Z"), "x.pdf") == f"Acme Widgets, Inc.: FORM 9-Z, {period}"
+
+
 def test_a_notice_is_passed_over_for_the_next_heading() -> None:
     release = read(
         ("heading", "FOR IMMEDIATE RELEASE"),

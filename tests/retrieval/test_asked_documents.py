@@ -60,6 +60,16 @@ def test_a_name_may_be_the_first_word_and_one_that_no_title_has_says_nothing() -
     assert find_asked_documents("What was the EBIT of Fernbank in FY2023?", hits) == {}
 
 
+def test_a_form_with_its_day_is_named_as_well() -> None:
+    days = {"day22": "Oakhollow, Inc.: FORM 9-Z, May 4, 2022", "day23": "Oakhollow, Inc.: FORM 9-Z, May 4, 2023"}
+    hits = [
+        replace(hit, chunk=replace(hit.chunk, title=days[id], document_id=id))
+        for id, hit in zip(days, find(("oak22", "A"), ("oak23", "B")), strict=True)
+    ]
+    shares = find_asked_documents("Who left the board of Oakhollow in FY2023?", hits)
+    assert shares == {"day22": pytest.approx(OTHER_PERIOD_SHARE), "day23": 1.0}
+
+
 def test_the_hits_of_the_named_report_move_up_and_keep_their_order() -> None:
     hits = find(("tarn23", "A"), ("oak22", "B"), ("oak23", "C"), ("notes", "D"), ("oak23", "E"))
     assert order(lift("Who audits Oakhollow in FY2023?", hits)) == "oak23-2 tarn23-0 oak22-1 oak23-4 notes-3"

@@ -20,6 +20,7 @@ from rag_core.text.terms import WORD_PATTERN, extract_terms
 DOCUMENT_BONUS = 0.8
 FIGURES_BONUS = 0.3
 OTHER_PERIOD_SHARE = 0.2  # of the bonus, for another period of the same company: a report has the years before as well
+ROOM_HITS, FIGURES_ROOM = 10, 5  # of so many first hits, so many are passages of figures: decision 137
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 
 SharesByDocument = Mapping[str, float]  # how far a question names a document, 0..1, by its id
@@ -55,6 +56,24 @@ def lift_asked_documents(query_text: str, ranking: Ranking, shares: SharesByDocu
     places = [-standing - bonus for standing, bonus in zip(_list_standings(found), bonuses, strict=True)]
     lifted = [_add_bonus(found[n], bonuses[n]) for n in sorted(range(len(found)), key=places.__getitem__)]
     return [*lifted, *ranking[STANDING_DEPTH:]]
+
+
+def give_figures_room(ranking: Ranking, shares: SharesByDocument) -> list[Hit]:
+    """Return the ranking with half of its first ten passages of figures, of the documents that the question names most.
+
+    Statements have few words, and prose about their subject hides them. The last of the other hits make room; without
+    enough such passages less is moved, and nothing where the question names no document.
+    """
+    if not shares:
+        return list(ranking)
+    best = select_best_documents(shares)
+    figures = [hit for hit in ranking if hit.chunk.document_id in best and holds_figures(hit.chunk.content)]
+    roomy = {hit.chunk.id for hit in figures[:FIGURES_ROOM]}
+    head = ranking[:ROOM_HITS]
+    others = [hit.chunk.id for hit in head if hit.chunk.id not in roomy]
+    kept = roomy | set(others[: ROOM_HITS - len(roomy)])
+    first = [hit for hit in ranking if hit.chunk.id in kept]
+    return [*first, *(hit for hit in ranking if hit.chunk.id not in kept)]
 
 
 def select_best_documents(shares: SharesByDocument) -> Set[str]:

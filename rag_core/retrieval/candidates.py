@@ -7,7 +7,12 @@ from itertools import groupby
 from rag_core.core.model import Hit, Ranking
 from rag_core.core.presets import Query
 from rag_core.core.rankings import drop_duplicate_hits, sort_by_code_matches
-from rag_core.retrieval.asked_documents import find_asked_documents, lift_asked_documents, select_best_documents
+from rag_core.retrieval.asked_documents import (
+    find_asked_documents,
+    give_figures_room,
+    lift_asked_documents,
+    select_best_documents,
+)
 from rag_core.retrieval.cross_encoding import has_semantic_scores
 from rag_core.retrieval.named_documents import lift_named_documents
 from rag_core.retrieval.similar_passages import group_similar_hits, list_columns
@@ -30,7 +35,8 @@ def choose_candidates(ranking: Ranking, query: Query) -> list[Hit]:
     asked = find_asked_documents(query.text_in_context, distinct)
     lifted = lift_asked_documents(query.text, lift_named_documents(query.text_in_context, distinct), asked)
     unlimited = select_best_documents(asked) if len(set(asked.values())) > 1 else frozenset()
-    return give_documents_room(lifted, query.text, count=count, unlimited=unlimited)
+    ordered = give_documents_room(lifted, query.text, count=count, unlimited=unlimited)
+    return give_figures_room(ordered, asked)
 
 
 def give_documents_room(

@@ -10,6 +10,7 @@ from rag_core.retrieval.asked_documents import (
     FIGURES_BONUS,
     OTHER_PERIOD_SHARE,
     find_asked_documents,
+    give_figures_room,
     lift_asked_documents,
     select_best_documents,
 )
@@ -116,3 +117,13 @@ def test_the_named_report_may_take_all_places_of_the_reranker() -> None:
     unnamed = choose_candidates(hits, preset.build_query("Who audits the accounts?", SCOPE))
     assert [hit.chunk.document_id for hit in named[:4]] == ["oak23"] * 4
     assert [hit.chunk.document_id for hit in unnamed[:4]].count("tarn23") == 1
+
+
+def test_half_of_the_first_ten_are_figures_of_the_named_report() -> None:
+    prose = [("oak23", f"Prose {n}") for n in range(12)]
+    hits = find(*prose, *[("oak23", f"{FIGURES}\n{n}") for n in range(4)], ("oak22", FIGURES), ("oak23", "End"))
+    roomy = give_figures_room(hits, {"oak23": 1.0, "oak22": 0.2})
+    assert [hit.chunk.id for hit in roomy[:10]] == [f"oak23-{n}" for n in (*range(6), *range(12, 16))]
+    assert sorted(map(id, roomy)) == sorted(map(id, hits))
+    assert give_figures_room(roomy, {"oak23": 1.0, "oak22": 0.2}) == roomy
+    assert give_figures_room(hits, {}) == hits

@@ -8,6 +8,9 @@ figure of the report's own year: that of the statement, or another. Where two ro
 Every report has half of the questions, and two reports that follow each other the same half of them, so that the two
 halves of the reports (every second one, by file name) are asked alike: one is to choose on, the other to report. What
 is told in prose is asked as well: what helps figures must not hide it.
+
+evals/data/statement_questions/read has 70 more for ten reports, written from their pages by one who had not looked at
+what a search finds: figures in a stranger's words, figures of two statements, and what is told. Each knows its half.
 """
 
 import argparse
@@ -23,6 +26,7 @@ from rag_core.evaluation import beir
 from rag_core.evaluation.labelled_collection import HALVES
 
 FIGURES = Path(__file__).parent / "data" / "statement_questions" / "figures.jsonl"
+READ = FIGURES.with_name("read.jsonl")
 STATEMENTS = {
     "income": r"statements? of (?:consolidated )?(?:operations|income|earnings)",
     "balance": r"balance sheets?",
@@ -100,6 +104,21 @@ def ask_of_report(report: Report, figures: Sequence[AskedFigure], number: int) -
             yield form.format(company=report.company, year=report.year, before=report.year - 1), pages
 
 
+def list_read_questions(report: Report, half: str) -> Iterator[tuple[str, list[int]]]:
+    """Yield the questions of a half that were written for a report, with their right pages; "" is both halves.
+
+    The report is known by its company, its year and its number of pages.
+    """
+    for one in map(json.loads, READ.read_text(encoding="utf-8").splitlines()):
+        is_of_report = (one["company"], one["year"], one["page_count"]) == (
+            report.company,
+            report.year,
+            len(report.pages),
+        )
+        if is_of_report and half in ("", one["half"]):
+            yield one["question"], one["pages"]
+
+
 def write_questions(folder: Path, half: str = "") -> int:
     """Write queries.jsonl and qrels.tsv for the reports of a folder, or of one half; return how many questions."""
     figures = load_figures()
@@ -109,6 +128,11 @@ def write_questions(folder: Path, half: str = "") -> int:
         for n, report in enumerate(reports)
         if not half or n % len(HALVES) == HALVES.index(half)
         for m, (question, pages) in enumerate(ask_of_report(report, figures, n))
+    ]
+    asked += [
+        (f"{n}-read-{m}", question, report.file, pages)
+        for n, report in enumerate(reports)
+        for m, (question, pages) in enumerate(list_read_questions(report, half))
     ]
     queries = [json.dumps({"_id": id, "text": question}) for id, question, _, _ in asked]
     (folder / beir.QUERIES_FILE).write_text("\n".join(queries) + "\n", encoding="utf-8")

@@ -1,4 +1,11 @@
-from evals.statement_questions import AskedFigure, Report, ask_of_report, find_right_pages, load_figures
+from evals.statement_questions import (
+    AskedFigure,
+    Report,
+    ask_of_report,
+    find_right_pages,
+    list_read_questions,
+    load_figures,
+)
 
 NUMBERS = "\n".join(f"Other row {n} {n},204 {n},117" for n in range(12))
 BALANCE = f"CONSOLIDATED BALANCE SHEETS\nInventories $ 512 $ 498\nAccounts payable 1,204 1,117\n{NUMBERS}"
@@ -37,3 +44,12 @@ def test_every_figure_has_forms_of_a_question_that_name_company_and_year() -> No
     for figure in load_figures():
         assert figure.rows
         assert all("{company}" in form and "{year}" in form for form in figure.questions)
+
+
+def test_a_written_question_is_asked_of_the_report_that_it_was_written_for() -> None:
+    read = Report("x.pdf", "Nike", 2018, [""] * 97)
+    asked = [list(list_read_questions(read, half)) for half in ("", "first", "second")]
+    assert len(asked[0]) == len(asked[1]) == 7
+    assert asked[2] == []
+    assert all(1 <= page <= 97 for _, pages in asked[0] for page in pages)
+    assert list(list_read_questions(REPORT, "")) == []

@@ -10,7 +10,7 @@ from rag_core.core.ports import EntailmentScorer, Reranker
 from rag_core.retrieval.outdated_sentences import discount_outdated, find_exceptions, replace_amended
 from rag_core.retrieval.passage_sentences import PassageSentence, PromptPassage, split_passages_into_sentences
 from rag_core.text.asked_negation import asks_for_what_is_not, says_what_is_not
-from rag_core.text.figures import CURRENCY_CODES, remove_dates
+from rag_core.text.figures import CURRENCY_CODES, parse_figure, remove_dates
 from rag_core.text.framing import is_framing
 from rag_core.text.layout import split_cells
 from rag_core.text.periods import FiscalCalendar, compute_period_share, read_fiscal_calendars, remove_periods
@@ -279,11 +279,9 @@ def _find_table_header(n: int, candidates: Sequence[PassageSentence]) -> list[in
 
 
 def _has_columns_named_by(row: str, header: str) -> bool:
-    """Return whether a row has as many cells as one that names columns: it has no figures but dates."""
+    """Return whether a row has as many cells as one that names columns, of which none is a figure; dates may be."""
     names = split_cells(header)
-    return len(names) == len(split_cells(row)) and not any(
-        sign.isdigit() for name in remove_dates(names) for sign in name
-    )
+    return len(names) == len(split_cells(row)) and not any(map(parse_figure, remove_dates(names)))
 
 
 def _find_denials(candidates: Sequence[PassageSentence]) -> set[int]:

@@ -70,6 +70,14 @@ async def test_a_row_is_quoted_with_the_names_of_its_columns() -> None:
     assert [text for text, _ in chosen][:2] == ["| | 2024 | 2023 |", "Toys | (173) | (90)"]
 
 
+async def test_the_digit_of_a_unit_makes_the_name_of_a_column_no_figure() -> None:
+    """A stranger's question was answered by the names of the columns, without the row."""
+    text = "Setting | Head at 1 m³/h | Power\nI | 2.1 m | 14 W\nMiddle | 3.9 m | 27 W"
+    passages = [{"id": "e1", "title": "Pump", "section": "Data", "text": text}]
+    chosen = (await select_answer("What power has the Middle setting?", passages, OverlapReranker())).sentences
+    assert [row for row, _ in chosen] == [text.split("\n")[0], text.split("\n")[2]]
+
+
 class SubjectReranker(OverlapReranker):
     """Scores what names the subject, as the cross-encoder does with the names of columns above many rows."""
 

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from rag_core.answering.computing.questions import CONDITIONED, PAIRED, AskedOperation
 from rag_core.answering.computing.stored_tables import CitedRow, StoredTable
+from rag_core.retrieval.extractive_answers import extract_name_terms
 from rag_core.text.figures import is_period, parse_figure
 from rag_core.text.terms import WORD_PATTERN, extract_terms
 
@@ -24,6 +25,7 @@ _NUMBERED = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE_END = re.compile(r"[.!?;:](?:\s|$)")
+GENERIC_TERMS = extract_terms("thing things item items line lines row rows entry entries")  # what any list is of
 _HAVING_TERMS = extract_terms("contains contain includes include has have is")  # of a head: "Contains nuts"
 _YES, _NO = ("yes", "true", "y", "x", "✓", "✔"), ("no", "false", "n", "", "-", "–", "✗")
 
@@ -227,6 +229,15 @@ def is_total(row: CitedRow, table: StoredTable) -> bool:
     names = (row.label, row.cells[0])
     is_last = row is table.rows[-1] and any(map(_LAST_TOTAL.match, names))
     return is_last or any(map(_TOTAL.match, names))
+
+
+def is_list_of_counted(asked: AskedOperation, table: StoredTable) -> bool:
+    """Return whether the line above a list has what is counted: neither a name nor a heading further up says it.
+
+    "How many people work at Halden?" does not ask for the items of "Halden will:", below the heading "Our people".
+    """
+    counted = asked.counted - GENERIC_TERMS - extract_name_terms(asked.text)
+    return not counted or has_any(counted, extract_terms(table.columns[0]))
 
 
 def has_any(terms: Iterable[str], others: frozenset[str]) -> bool:

@@ -5,12 +5,14 @@ from dataclasses import dataclass, replace
 
 from rag_core.answering.computing.asked_columns import AskedColumns
 from rag_core.answering.computing.named_cells import (
+    GENERIC_TERMS,
     counts_kind,
     find_equal_cells,
     find_named_rows,
     has_any,
     has_term,
     holds_flags,
+    is_list_of_counted,
     is_total,
     is_written_out,
     state_cells,
@@ -35,7 +37,6 @@ ACROSS = ("sum", "average", "extreme")  # operations on a column of several rows
 _PEOPLE_TERMS, _NAME_TERMS = extract_terms("people person persons staff"), extract_terms("name names")
 _TOTAL_TERMS = extract_terms("total totals grand")
 _AVERAGE_TERM, _YEAR_TERM = "averag", "year"
-_GENERIC_TERMS = extract_terms("thing things item items line lines row rows entry entries")  # what any list is of
 
 
 def resolve(asked: AskedOperation, tables: Sequence[StoredTable]) -> Resolved | Unresolved | None:
@@ -93,7 +94,7 @@ class TableView:
         codes = {term for _, cell in equal for term in extract_terms(cell)}
         known = own | extract_terms(table.title)
         columns = AskedColumns(asked, table)
-        named_terms = asked.terms - _GENERIC_TERMS
+        named_terms = asked.terms - GENERIC_TERMS
         named_terms -= _PEOPLE_TERMS if extract_terms(table.columns[table.name_at]) & _NAME_TERMS else frozenset()
         wanted = named_terms - {term for term in named_terms if is_written_out(term, asked.text, codes)}
         said = asked.implied & known  # "cost" is said by a column "Price"
@@ -129,7 +130,8 @@ class TableView:
             return self._resolve_lookup()
         if self.table.is_list:
             items = [CitedCell(row, self.table.columns[0], row.label) for row in self.table.rows]
-            return Resolved(self.table, compute("count", items)) if kind == "count" and not self.equal_cells else None
+            is_counted = kind == "count" and not self.equal_cells and is_list_of_counted(self.asked, self.table)
+            return Resolved(self.table, compute("count", items)) if is_counted else None
         if kind in ACROSS and len(self.list_named()) == 1:
             return None  # of one row there is nothing to add or to choose from
         if kind == "average" and _AVERAGE_TERM in extract_terms(" ".join((*self.table.columns, self.table.about))):
@@ -238,7 +240,7 @@ class TableView:
         distinct = self.columns.find_counted(dict(self.equal_cells)) if self.asked.kind == "count" else None
         is_limited = bool(self.equal_cells or self.asked.conditions or self.columns.list_compared())
         if self.asked.kind == "count" or not self.asked.conditions:
-            is_subject = distinct is not None or has_any(counted, subject) or bool(counted & _GENERIC_TERMS)
+            is_subject = distinct is not None or has_any(counted, subject) or bool(counted & GENERIC_TERMS)
             is_subject |= counts_kind(self.asked, self.equal_cells) or (
                 bool(counted & _PEOPLE_TERMS) and "name" in subject
             )
@@ -281,7 +283,7 @@ class TableView:
         codes = {term for _, cell in self.equal_cells for term in extract_terms(cell)}
         return [
             term
-            for term in self.asked.terms - said - _GENERIC_TERMS - (_PEOPLE_TERMS if "name" in subject else frozenset())
+            for term in self.asked.terms - said - GENERIC_TERMS - (_PEOPLE_TERMS if "name" in subject else frozenset())
             if not has_term(term, known) and term != COST_TERM and not is_written_out(term, self.asked.text, codes)
         ]
 

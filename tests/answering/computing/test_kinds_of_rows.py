@@ -82,3 +82,12 @@ async def test_rules_of_a_table_without_rows_do_not_stand_in_the_way_of_the_answ
     rules = f"{SURVEY}\n# Stern door\n\n| --- | --- |\n| --- | --- |\n"
     status, text = await ask("How many items of the car deck fail?", rules, "survey.md")
     assert (status, text[:2]) == ("answered", "2."), text
+
+
+async def test_the_items_of_a_list_are_counted_only_where_the_line_above_them_says_what_they_are() -> None:
+    """A stranger was told "1", a plan below the heading "People", when asked how many people work there."""
+    plan = "# Our people at Halden\n\nBy 2027 Halden will:\n\n- open a school\n- hire apprentices\n"
+    assert "Counted" not in (await ask("How many people work at Halden?", plan, "plan.md"))[1]
+    plan = plan.replace("will:", "will open these schools:").replace("open a school", "Oslo")
+    status, text = await ask("How many schools will Halden open?", plan, "plan.md")
+    assert (status, text[:2]) == ("answered", "2."), text

@@ -218,11 +218,14 @@ Sweep = Callable[..., dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def sweep(chromium: Browser, site: str, replies: dict[str, Any]) -> Iterator[Sweep]:
-    """Shows a page, by its name, with every payload; and what was caught meanwhile. One load serves all pages."""
+    """Shows a page, by its name, with every payload; and what was caught meanwhile. One load serves all pages.
+
+    It is the load of a short page: it stands above what is shown, and is laid out again with each batch of it.
+    """
     page = chromium.new_page(reduced_motion="reduce")
     with xss.watched(page) as watch:
-        page.goto(f"{site}/rag/api")
-        page.get_by_role("heading", name="HTTP API").wait_for()
+        page.goto(f"{site}/rag/new")
+        page.get_by_role("heading", name="New query").wait_for()
 
         def swept(name: str, texts: list[str], told: dict[str, Any], pressed: str = "") -> dict[str, Any]:
             module, _, section = name.partition("/")

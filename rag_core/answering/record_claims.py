@@ -14,6 +14,7 @@ from rag_core.answering.alignment import RELATION_WORDS
 from rag_core.answering.citations import ClaimPassage
 from rag_core.answering.computing.degrees import MEASURING_VERBS, is_measured_by
 from rag_core.answering.facts.amount_reading import parse_amount
+from rag_core.answering.facts.amounts import is_rounded
 from rag_core.answering.facts.comparison import read_words
 from rag_core.answering.facts.conflicts import FactConflict, FactKind
 from rag_core.answering.facts.notations import rewrite_amounts
@@ -23,7 +24,7 @@ from rag_core.answering.records import Record, RecordField
 from rag_core.core.model import Claim
 from rag_core.text.months import MONTH_NAMES
 from rag_core.text.normalization import NormalizedWord, parse_word_forms
-from rag_core.text.number_notations import SCALES
+from rag_core.text.number_notations import SCALES, split_column_scale
 from rag_core.text.oppositions import NEGATION_FORMS
 from rag_core.text.request_memory import remember_in_request
 
@@ -46,6 +47,7 @@ _MONTHS = parse_word_forms(" ".join(MONTH_NAMES))
 _LIMITING = parse_word_forms(" ".join(RELATION_WORDS)) | parse_word_forms("more less until since") | NEGATION_FORMS
 _CURRENCY_SIGNS = {"€": " EUR ", "$": " USD ", "£": " GBP ", "¥": " JPY "}
 _BARE_SIGN = re.compile(r"[€$£¥](?!\s?\d)")
+_SCALE_FORMS = parse_word_forms("thousand million billion")  # words of a claim that are not a part of its number
 _IN_BRACKETS = re.compile(r"^\(([\d.,]{1,20})\)$")  # a cell that is negative
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
@@ -187,8 +189,8 @@ def _is_same_name(form: str, other: str) -> bool:
 
 @remember_in_request(REMEMBERED_TEXTS)
 def _split_head(head: str) -> tuple[tuple[str, ...], frozenset[str]]:
-    """Return the words that tell what a field is, and the units that its head gives to the value."""
-    forms = _read_form(head)
+    """Return the words that tell what a field is, and the units that its head gives to the value, without a scale."""
+    forms = _read_form(split_column_scale(head)[0])
     last = forms[-1:] if len(forms) > 1 else ()
     units = frozenset(form for form in last if get_unit(form))
     rest = [form for form in forms if form not in units]
@@ -219,6 +221,9 @@ def _judge_by_field(words: Sequence[NormalizedWord], named: Set[int], record: Re
     said, stated = _read_value([*map(_name_unit, left)]), _read_value(own, dropped)
     if not left or not (stated.figures or stated.others):
         return None
+    _, scale = split_column_scale(field.head)
+    if scale > 1 and len(own) == len(stated.figures) == 1 and not any(word.form in _SCALE_FORMS for word in words):
+        return _judge_by_scaled_field(words, said, scale, record, n)
     if said == stated:
         return FieldJudgement("supported", record, field)
     claimed, instead = " ".join(dict.fromkeys(word.raw.strip() for word in left)), f"{field.head}: {field.value}"
@@ -231,6 +236,26 @@ def _judge_by_field(words: Sequence[NormalizedWord], named: Set[int], record: Re
     if said in others or _read_value([*map(_name_unit, left)], _LIMITING) == stated:
         return FieldJudgement("unclear", record, field, FactConflict("name", claimed, instead))
     return None
+
+
+def _judge_by_scaled_field(
+    words: Sequence[NormalizedWord], said: _Value, scale: int, record: Record, n: int
+) -> FieldJudgement | None:
+    """Judge a claim that does not repeat the scale of its head: "290 EUR" or "0.29 thousand EUR" of "Cost (k€)" 0.29.
+
+    The cell's own figure is then a thousandth of what it means: with a unit it is wrong, and alone it is unclear.
+    """
+    field = record.fields[n]
+    written, claimed = parse_amount(" ".join(_read_form(field.value))), parse_amount(" ".join(said.figures))
+    if written is None or claimed is None or said.units or said.others:
+        return None
+    if is_rounded(claimed, written * scale, len(claimed.normalize().as_tuple().digits)):
+        return FieldJudgement("supported", record, field)
+    _, units = _split_head(field.head)
+    is_bare = claimed == written and units.isdisjoint(map(_name_unit, words))
+    amount = [word.raw.strip() for word in words if word.form in said.figures or _name_unit(word) in units]
+    conflict = FactConflict("number", " ".join(dict.fromkeys(amount)), f"{field.head}: {field.value}")
+    return FieldJudgement("unclear" if is_bare else "contradicted", record, field, conflict)
 
 
 def _read_value(forms: Sequence[str], dropped: Set[str] = frozenset()) -> _Value:

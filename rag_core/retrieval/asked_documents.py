@@ -29,8 +29,8 @@ SharesByDocument = Mapping[str, float]  # how far a question names a document, 0
 def find_asked_documents(query_text: str, ranking: Ranking) -> SharesByDocument:
     """Return how far the question names each document found; empty where it names none of them.
 
-    Only titles with a year or a period count, as reports have it. The share is that of the question's names, as far as any title
-    has them, times how far the title is of the question's periods.
+    Only titles with a year or a period count, as reports have it. The share is that of the question's names, as far as
+    any title has them, times how far the title is of the question's periods.
     """
     titles = {hit.chunk.document_id: hit.chunk.title for hit in ranking}
     terms = {id: extract_terms(title) for id, title in titles.items() if _YEAR.search(title) or find_periods(title)}

@@ -13,17 +13,18 @@ _POINT_DECIMALS = re.compile(r"(?<![\d.])\d{1,9}(?:\.(?:\d{1,2}|\d{4,9})|,\d{3})
 _COMMA_DECIMALS = re.compile(r"\d,(?:\d{1,2}|\d{4,9})(?!\d)|\d\.\d{3}[.,]\d")
 _GROUPED = re.compile(r"(?<![\d.,])[1-9]\d{0,2}\.\d{3}(?![\d.,])")
 _SCALE_WORDS = {  # of English, German, French, Spanish, Italian, Dutch, and of India; no digit stands before these
-    1_000: r"thousands|tausend|tsd|milliers|miles de|migliaia|duizend(?:en)?|T€|TEUR|kEUR|TCHF|[’']?000[’']?s?",
+    1_000: r"thousands|tausend|tsd|milliers|miles de|migliaia|duizend(?:en)?|[’']?000[’']?s?",
     100_000: r"lakhs?",
     1_000_000: r"millions|millionen|mio|millones|milioni|miljoen(?:en)?",
     10_000_000: r"crores?",
     1_000_000_000: r"billions|milliarden|mrd|milliards|miliardi|miljard(?:en)?|miles de millones",
 }
 SCALES = (1_000, 1_000_000, 1_000_000_000)
-_CURRENCY = r"(?:[$€£¥₹]|\b[A-Z]{3})"
+_CURRENCY = r"(?P<currency>[$€£¥₹]|\b[A-Z]{3})"
 _SCALE_UNITS = {  # behind a currency, and so no metres: "£m", "EUR million", "C$ thousand", "x € 1.000"
-    1_000: rf"{_CURRENCY}\s?(?:thousand|k|(?:1[.,])?000)\b|\bx 1[.,]000\b",
-    1_000_000: rf"{_CURRENCY}\s?(?:million|mn?|mln)\b|\bm€",
+    1_000: rf"{_CURRENCY}\s?(?:thousand|k|(?:1[.,])?000)\b|\bx 1[.,]000\b"
+    r"|\b[kT](?=€|(?:EUR|USD|GBP|CHF)\b)|\bk(?=[$£¥])",
+    1_000_000: rf"{_CURRENCY}\s?(?:million|mn?|mln)\b|\bm(?=€)",
     1_000_000_000: rf"{_CURRENCY}\s?(?:billion|bn)\b",
 }
 _SCALES = [
@@ -32,6 +33,10 @@ _SCALES = [
         (factor, re.compile(rf"(?<![\w,.])(?<!\d\s)(?:[A-Z]{{3}})?(?:{pattern})(?!\w)", re.IGNORECASE))
         for factor, pattern in sorted(_SCALE_WORDS.items(), reverse=True)
     ),
+]
+_COLUMN_SCALES = [  # in the head of a column alone: elsewhere the singular is a word like others
+    (factor, re.compile(rf"(?<!\bper\s)\b{name}\b", re.IGNORECASE))
+    for factor, name in ((1_000, "thousand"), (1_000_000, "million"), (1_000_000_000, "billion"))
 ]
 _MAGNITUDES = [  # in a sentence, behind a number
     (
@@ -47,6 +52,15 @@ _MAGNITUDES = [  # in a sentence, behind a number
 def read_scale(text: str) -> int:
     """Return by what the figures below a head are multiplied: 1,000,000 for "in millions" and "£m", 1 for none."""
     return next((factor for factor, pattern in _SCALES if pattern.search(text)), 1)
+
+
+def split_column_scale(head: str) -> tuple[str, int]:
+    """Return the head of a column without the words that multiply its figures, and by what: "Cost (k€)" has 1,000."""
+    for factor, pattern in (*_SCALES, *_COLUMN_SCALES):
+        if found := pattern.search(head):
+            currency = found.groupdict().get("currency") or ""
+            return f"{head[: found.start()]}{currency} {head[found.end() :]}", factor
+    return head, 1
 
 
 def has_decimal_commas(cells: Iterable[str]) -> bool:

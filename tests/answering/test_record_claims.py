@@ -16,7 +16,15 @@ LOG = "Time;Sensor;Level cm\n2026-01-05 06:00;L-1;40\n2026-01-05 07:00;L-1;44\n2
 SETTINGS = "# Settings\n\nretry_limit: 6\nidle_timeout_s: 45\nlisten_port = 8443\n"
 PLANS = "Visits by plan:\n\n| Plan | Network | Copay |\n|---|---|---|\n| Plus | in | $75 |\n| Plus | out | none |\n"
 PRICES = "Model,Price 2025 GBP,Price 2025 EUR,Price 2026 GBP,Price 2026 EUR\nNV-5,260,310,279,325\nNV-9,28,33,29,34\n"
-FILES = {"prices.csv": PRICES, "articles.csv": ARTICLES, "log.csv": LOG, "settings.md": SETTINGS, "plans.md": PLANS}
+YEAR = "Region,Revenue in million USD,Net profit (k€),Staff\nNorth,12.5,840,31\nSouth,9.8,410,24\n"
+FILES = {
+    "prices.csv": PRICES,
+    "articles.csv": ARTICLES,
+    "log.csv": LOG,
+    "settings.md": SETTINGS,
+    "plans.md": PLANS,
+    "year.csv": YEAR,
+}
 
 
 async def judge(claim: str, name: str) -> ClaimReply:
@@ -36,6 +44,10 @@ async def judge(claim: str, name: str) -> ClaimReply:
         ("prices.csv", "The NV-5 costs 325 EUR in 2026."),
         ("settings.md", "The idle timeout is 45 s."),
         ("settings.md", "The listen port is 8443."),
+        ("year.csv", "The revenue of North was 12.5 million USD."),
+        ("year.csv", "The revenue of North was $12,500,000."),
+        ("year.csv", "The revenue of North in million USD is 12.5."),
+        ("year.csv", "The net profit of South was 410 thousand EUR."),
     ],
 )
 async def test_the_value_of_the_named_field_supports_a_claim(name: str, claim: str) -> None:
@@ -51,6 +63,9 @@ async def test_the_value_of_the_named_field_supports_a_claim(name: str, claim: s
         ("articles.csv", "The offset of the NP-310 is 4.", "Offset: -4"),
         ("prices.csv", "The NV-5 costs 310 EUR in 2026.", "Price 2026 EUR: 325"),
         ("settings.md", "The retry limit is 45.", "retry_limit: 6"),
+        ("year.csv", "The revenue of North was $12.5.", "Revenue in million USD: 12.5"),
+        ("year.csv", "The revenue of North was 12.5 billion USD.", "Revenue in million USD: 12.5"),
+        ("year.csv", "The net profit of South was 410 EUR.", "Net profit (k€): 410"),
     ],
 )
 async def test_another_value_of_its_kind_contradicts_a_claim_and_the_cell_is_named(
@@ -73,6 +88,7 @@ async def test_another_value_of_its_kind_contradicts_a_claim_and_the_cell_is_nam
         ("articles.csv", "The stock of the NP-310 is 21."),
         ("log.csv", "The level of L-1 is 44 cm."),
         ("plans.md", "The copay of Plus is $75."),
+        ("year.csv", "The revenue of North was 12.5."),
     ],
 )
 async def test_no_claim_is_supported_that_says_more_or_that_another_row_may_say(name: str, claim: str) -> None:

@@ -4,7 +4,15 @@ from decimal import Decimal
 
 import pytest
 
-from rag_core.text.figures import FIGURE, Figure, holds_figures, is_period, parse_figure, remove_dates
+from rag_core.text.figures import (
+    FIGURE,
+    Figure,
+    holds_figures,
+    is_period,
+    parse_figure,
+    remove_dates,
+)
+from rag_core.text.number_notations import split_column_scale
 
 
 @pytest.mark.parametrize(
@@ -48,3 +56,22 @@ def test_a_text_of_figures_is_mostly_rows_with_one() -> None:
     assert not holds_figures("\n".join(rows.splitlines()[:4]))
     assert not holds_figures(rows + "\nA sentence of prose." * 8)
     assert not holds_figures("Name | Town\n" * 8)
+
+
+@pytest.mark.parametrize(
+    ("head", "scale"),
+    [
+        ("Cost in thousand EUR", 1_000),
+        ("Cost (k€)", 1_000),
+        ("Revenue £000", 1_000),
+        ("Revenue (€m)", 1_000_000),
+        ("Revenue US$bn", 1_000_000_000),
+        ("Weight (kg)", 1),
+        ("Deaths per million", 1),
+        ("Price of 1,000 pieces", 1),
+    ],
+)
+def test_the_head_of_a_column_says_by_what_its_figures_are_multiplied(head: str, scale: int) -> None:
+    bare, found = split_column_scale(head)
+    assert found == scale
+    assert (bare == head) == (scale == 1)

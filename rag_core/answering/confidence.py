@@ -8,6 +8,7 @@ from rag_core.answering.conditions import extract_evidence_terms
 from rag_core.core.model import Claim, Confidence, Evidence
 from rag_core.retrieval.extractive_answers import extract_name_terms, to_log_odds
 from rag_core.text.answer_types import find_missing_kinds
+from rag_core.text.languages import is_frequent_word
 from rag_core.text.periods import remove_periods
 from rag_core.text.terms import WORD_PATTERN, extract_terms
 
@@ -163,7 +164,10 @@ def compute_coverage(query_text: str, evidence: Sequence[Evidence]) -> float:
 
 
 def find_missing_words(query_text: str, evidence: Sequence[Evidence]) -> tuple[str, ...]:
-    """Return the words of the question that the evidence, its titles and headings do not have, in order, each once."""
+    """Return the words of the question that the evidence, its titles and headings do not have, in order, each once.
+
+    The words that a question in whatever language asks with are none: "wie", "much".
+    """
     known = extract_evidence_terms(evidence)
-    words = dict.fromkeys(WORD_PATTERN.findall(query_text))
+    words = [word for word in dict.fromkeys(WORD_PATTERN.findall(query_text)) if not is_frequent_word(word)]
     return tuple(word for word in words if (terms := extract_terms(word)) and not terms & known)

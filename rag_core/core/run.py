@@ -46,9 +46,13 @@ def book_layout_pages(pages: int, cost_usd: float) -> None:
     book_model_usage(input_tokens=0, output_tokens=0, cost_usd=cost_usd)
 
 
-def warn_current_run(code: str, message: str) -> None:
-    """Add a warning to the current run, once; outside of a request there is nobody to be warned."""
-    if (run := _current_run.get()) and RunWarning(code, message) not in run.warnings:
+def warn_current_run(code: str, message: str, *, once: bool = False) -> None:
+    """Add a warning to the current run, if it has not got it; with `once`, if it has none of this code.
+
+    Outside of a request there is nobody to be warned.
+    """
+    run = _current_run.get()
+    if run and not any(warning.code == code and (once or warning.message == message) for warning in run.warnings):
         run.warn(code, message)
 
 

@@ -123,6 +123,7 @@ def check_query_language(query_text: str, folder: Path) -> None:
         "language_unread",
         f"the question looks {language}, and the local models read English: only its words are searched for, so most "
         "of what English documents say is missed. Ask in English, or configure models that read it",
+        once=True,  # other wordings of the question may look like another language
     )
 
 

@@ -21,7 +21,7 @@ LANGUAGE_WORDS = {  # frequent words, most of which no other of these languages 
 QUESTION_WORDS = {  # what questions begin with and turn on, beside LANGUAGE_WORDS
     "en": "what which whose whom where why how do does did was i we my our your should would could may much many often",
     "de": "wie was wer wann wo warum wieso welche welcher welches wieviel wieviele viel oft muss müssen darf dürfen "
-    "soll gibt hat haben ich mein meine unser nach seit",
+    "soll gibt hat haben ich mein meine unser nach seit die lange braucht kostet kosten hoch",
     "fr": "quel quelle quels quelles comment combien quand où pourquoi quoi faut peut doit est-ce je nous mon ma notre",
     "es": "qué cuál cuáles cuánto cuánta cuántos cuántas cómo cuándo dónde quién quiénes puedo tiene",
     "it": "quale quali quanto quanta quanti quante come quando dove chi perché cosa posso deve",
@@ -44,6 +44,11 @@ def _group_languages(words_by_language: Mapping[str, str]) -> Mapping[str, tuple
 
 _LANGUAGES_BY_WORD = _group_languages(LANGUAGE_WORDS)
 _LANGUAGES_BY_QUESTION_WORD = _group_languages(QUESTION_WORDS)
+
+
+def is_frequent_word(word: str) -> bool:
+    """Return whether a word is frequent in one of the languages, or one with which its questions ask: "wie", "much"."""
+    return word.lower() in _LANGUAGES_BY_WORD or word.lower() in _LANGUAGES_BY_QUESTION_WORD
 
 
 def count_language_words(text: str) -> dict[str, int]:

@@ -137,3 +137,5 @@ def test_the_words_of_a_question_that_the_passages_lack_are_named() -> None:
         "Winter",
     )
     assert find_missing_words("When do Honda brakes squeal?", evidence()) == ()
+    assert find_missing_words("How much do Honda brakes squeal?", evidence()) == ()
+    assert find_missing_words("Wie hoch ist der Umsatz mit Honda brakes?", evidence()) == ("Umsatz",)

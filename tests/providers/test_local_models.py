@@ -103,6 +103,8 @@ async def test_a_question_in_another_language_is_told_that_the_models_read_engli
     async def ask() -> None:
         await local.embedder().embed_query(text)
         await local.reranker().score_passages(text, ["a passage"])
+        if language:  # another wording of it
+            await local.embedder().embed_query("Wat is de druk van het water?")
 
     await run.step("embed", ask())
     assert [f"looks {language}" in warning.message for warning in run.warnings] == ([True] if language else [])

@@ -27,7 +27,7 @@ _QUOTED = re.compile(r"[\"“]([^\"”]{1,80})[\"”]")
 # what a question says of the whole of what it counts
 _IDLE_TERMS = extract_terms(
     "document file corpus index workflow collection list table data row value entry record passage text name kind type "
-    "unique distinct different many much number count total all each every there here they it you we number"
+    "unique distinct different many much number code count total all each every there here they it you we"
 )
 
 
@@ -69,23 +69,28 @@ async def find_facet_conditions(
     """Return the conditions of a question that counts some fields; filters that were asked for need no condition."""
     fields = [field for field in available if field not in (*counted, ANY_ENTITY_FIELD, "document_id", "page")]
     facets = await store.count_facets(fields, scope, filters=filters, limit=ALL_VALUES) if fields else []
-    applied = _choose_named_values(question, facets)
+    applied = _choose_named_values(question, facets, counted)
     used = {word for named in applied for word in named.words}
     for condition in filters:
         used.update(_list_words(str(condition.value)))
     return FacetConditions(applied, tuple(_find_unknown(question, used, [*counted, *available])))
 
 
-def _choose_named_values(question: str, facets: Sequence[Facet]) -> tuple[NamedValue, ...]:
-    """Return the values that the question names: the longest at each place, of the field that it speaks of."""
+def _choose_named_values(question: str, facets: Sequence[Facet], counted: Sequence[str]) -> tuple[NamedValue, ...]:
+    """Return the values that the question names: the longest at each place, of the field that it speaks of.
+
+    Words that name what is counted are none: of "How many DTC codes?" the acronym DTC.
+    """
     words = _list_words(question)
+    of_counted = extract_terms(_write_names(counted)) | _IDLE_TERMS
     by_name = _index_values(facets)
     roots = _list_beginnings(question)
     chosen: list[NamedValue] = []
     at = 0
     while at < len(words):
         for end in range(min(len(words), at + MAX_VALUE_WORDS), at, -1):
-            if found := by_name.get(tuple(words[at:end])):
+            found = by_name.get(tuple(words[at:end]))
+            if found and extract_terms(" ".join(words[at:end])) - of_counted:
                 chosen.append(_choose_field(found, roots, tuple(words[at:end])))
                 at = end - 1
                 break
@@ -140,8 +145,7 @@ def _list_beginnings(text: str) -> set[str]:
 def _find_unknown(question: str, used: set[str], fields: Sequence[str]) -> Iterator[str]:
     """Yield what the question names besides the values in use and the names of fields."""
     known = set(used) | QUESTION_STOP_WORDS
-    names_of_fields = (name.replace("_", " ") for name in (*fields, *FIELD_SYNONYMS.values()))
-    terms = extract_terms(" ".join([*known, *names_of_fields])) | _IDLE_TERMS
+    terms = extract_terms(" ".join([*known, _write_names(fields), *FIELD_SYNONYMS.values()])) | _IDLE_TERMS
     patterns = (_QUOTED, _NAME, _SUBJECT)
     named = [match[match.re.groups] for pattern in patterns for match in pattern.finditer(question)]
     told: set[str] = set()
@@ -151,6 +155,12 @@ def _find_unknown(question: str, used: set[str], fields: Sequence[str]) -> Itera
         if own and not is_count and not known.issuperset(_list_words(words)):
             told |= own
             yield words
+
+
+def _write_names(fields: Sequence[str]) -> str:
+    """Return the names of fields as words, with what people call them."""
+    names = (f"{field.removeprefix('metadata.')} {FIELD_SYNONYMS.get(field, '')}" for field in fields)
+    return " ".join(names).replace("_", " ")
 
 
 def _list_words(text: str) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rag_core.core.errors import InvalidRequest
-from rag_core.core.model import Filter
+from rag_core.core.model import Entity, Filter
 from rag_core.core.presets import Query
 from rag_core.core.run import Run
 from rag_core.pipelines import PIPELINES
@@ -142,6 +142,24 @@ async def test_a_value_of_two_fields_is_counted_under_one_and_the_other_is_named
 async def test_a_question_without_a_condition_counts_everything(question: str) -> None:
     run = Run()
     assert await ask_facets(question, run) == {"metadata.product": ["Hose@2", "Pump@1", "Valve@0"]}
+    assert [w.code for w in run.warnings] == ["facet_field_chosen"]
+
+
+@pytest.mark.parametrize(
+    "question", ["How many unique DTC codes?", "How many trouble codes are there?", "How many unique fault codes?"]
+)
+async def test_words_that_name_what_is_counted_are_no_condition(question: str) -> None:
+    """The demo counted 2 of 195 codes: those whose passages have the acronym DTC."""
+    table = [
+        chunk(
+            "1", "A DTC is stored", title="Trouble codes", entities=(Entity("dtc", "P0700"), Entity("acronym", "DTC"))
+        ),
+        chunk("2", "Misfire", "P0300"),
+        chunk("3", "Catalyst", "P0420"),
+    ]
+    run = Run()
+    [facet] = (await facets(query(question, "facets"), kit(await filled(*table)), run)).facets
+    assert (facet.field, facet.total) == ("dtc", 3)
     assert [w.code for w in run.warnings] == ["facet_field_chosen"]
 
 

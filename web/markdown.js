@@ -69,8 +69,7 @@ function drawLeaf(token, state) {
   switch (token.type) {
     case "inline":
       return renderTokens(token.children, state);
-    case "softbreak":
-      return [" "];
+    case "softbreak": // rows of a quoted table stand below one another
     case "hardbreak":
       return [h("br")];
     case "hr":

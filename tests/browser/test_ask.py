@@ -456,6 +456,13 @@ def test_hostile_markdown_becomes_plain_elements_even_unscreened(open_page: Open
     assert any("href=https" in element for element in found)  # the harness sees links
 
 
+def test_quoted_rows_of_a_table_stand_below_one_another(open_page: Open, manual: str) -> None:
+    page = open_page(manual)
+    page.goto("/rag/ask")
+    page.get_by_label("Question", exact=True).wait_for()
+    assert "br" in page.evaluate(RENDER, ["Item | Deposit (EUR)\nKayak | 150"])
+
+
 def stream(*events: tuple[str, Any]) -> str:
     return "".join(f"event: {name}\ndata: {json.dumps(data)}\n\n" for name, data in events)
 

@@ -28,6 +28,26 @@ def garage(site: str) -> str:
     return f"workflow_id={GARAGE}"
 
 
+def test_a_row_of_documents_keeps_its_format_and_its_buttons_on_one_line(page: Page, site: str) -> None:
+    """Beside a long title they were "markdow" above "n", and "Re-index" above "Delete"."""
+    said = {"workflow_id": "rows", "document_id": "long", "title": "The manual of the long title " * 6}
+    call(
+        site,
+        "POST",
+        "api/index_document",
+        **said,
+        filename="a.md",
+        content_base64=base64.b64encode(b"# A\n\nB.").decode(),
+    )
+    page.goto("/rag/documents?workflow_id=rows")
+    heights = [
+        one.evaluate("(element) => element.offsetHeight")
+        for one in (page.locator("td > .chip"), page.locator("td > .actions"))
+    ]
+    assert heights[0] < 30
+    assert heights[1] < 60
+
+
 def test_documents_are_filtered_opened_deleted_and_restored(page: Page, garage: str) -> None:
     page.goto(f"/rag/documents?{garage}")
     page.get_by_label("Filter").fill("WORKSHOP notes")

@@ -102,7 +102,8 @@ def parse_request(model: type[RequestT], data: JsonObject, *, texts: bool = Fals
         invalid_fields: dict[str, str] = {}
         for error in failure.errors(include_url=False, include_context=False):
             message = _count_characters(error["msg"]) if isinstance(error["input"], str) else error["msg"]
-            invalid_fields.setdefault(*_describe_validation_error(error["loc"], error["type"], message))
+            path, text = _describe_validation_error(error["loc"], error["type"], message)
+            invalid_fields.setdefault(path, text + _suggest_field(path, model) if path in data else text)
         first, message = next(iter(invalid_fields.items()))
         raise InvalidRequest(first, message, fields=dict(list(invalid_fields.items())[:10])) from None
 
@@ -122,6 +123,15 @@ def _describe_validation_error(location: tuple[int | str, ...], error_type: str,
         return ".".join(names[:2]), text
     fixed_messages = {"missing": "is required", "extra_forbidden": "is not a field of this request"}
     return ".".join(names), fixed_messages.get(error_type) or _format_must_message(message)
+
+
+def _suggest_field(name: str, model: type[BaseModel]) -> str:
+    """Return the field of a request that an unknown name is nearly, as the end of a message; "" for none."""
+    from difflib import get_close_matches  # imported late: of right requests none waits for it
+
+    known = [field.alias or name for name, field in model.model_fields.items()]
+    nearest = () if name in known else get_close_matches(name, known, n=1)
+    return f"; is {nearest[0]} meant?" if nearest else ""
 
 
 def _count_characters(message: str) -> str:

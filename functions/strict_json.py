@@ -45,7 +45,10 @@ def parse_strict_json(body: bytes, *, max_bytes: int = MAX_BODY_BYTES) -> Any:
         )
     except UnicodeDecodeError:
         raise InvalidRequest("body", "must be UTF-8", code="invalid_json") from None
-    except ValueError:  # also for an integer of more digits than Python parses
+    except json.JSONDecodeError as failure:
+        message = f"must be JSON, and is none from line {failure.lineno}, column {failure.colno} on"
+        raise InvalidRequest("body", message, code="invalid_json") from None
+    except ValueError:  # an integer of more digits than Python parses
         raise InvalidRequest("body", "must be JSON", code="invalid_json") from None
     return check_storable_text(data)
 

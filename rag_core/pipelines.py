@@ -113,6 +113,7 @@ async def _explain_empty_result(query: Query, kit: Kit) -> tuple[str, str]:
     if not fields:
         return "nothing_indexed", "this workflow holds no document that the caller may see: index one first"
     if unknown:
-        known = ", ".join(fields[:MAX_NAMED_FIELDS])
+        more = [f"{len(fields) - MAX_NAMED_FIELDS} more"] if len(fields) > MAX_NAMED_FIELDS else []
+        known = ", ".join([*fields[:MAX_NAMED_FIELDS], *more])
         return "unknown_filter_field", f"no document has {', '.join(unknown)}; the fields are {known}"
     return "no_results", "nothing in this workflow matches: try other words, or fewer filters"

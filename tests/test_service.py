@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from rag_core.core.index import Index
 from rag_core.core.model import Document, Entity, Filter, Scope
 from rag_core.core.ports import Completion, Prompt
 from rag_core.core.run import Run
+from rag_core.pipelines import MAX_NAMED_FIELDS
 from rag_core.pipelines import search_with_pipeline as consult
 from rag_core.rag import RAG
 from tests.fakes import SCOPE, Down, ScriptedLLM, chunk, filled, grades, kit, query
@@ -96,6 +98,14 @@ async def test_an_empty_workflow_and_an_unknown_field_are_told_apart_from_words_
     assert [w.code for w in run.warnings] == ["nothing_indexed", "unknown_filter_field"]
     assert "metadata.nope" in run.warnings[1].message
     assert "entity_codes" in run.warnings[1].message
+
+
+async def test_of_many_fields_those_that_are_not_named_are_counted() -> None:
+    table = chunk("1", "a row", metadata={f"column_{n}": n for n in range(MAX_NAMED_FIELDS)})
+    run, parts = Run(), kit(await filled(table))
+    asked = replace(query("row", "standard"), filters=(Filter("metadata.nope", "eq", 1),))
+    await consult(asked, parts, run, pipeline="standard")
+    assert re.search(r"metadata\.column_\d+, \d+ more$", run.warnings[0].message)
 
 
 async def test_another_workflow_sees_nothing() -> None:

@@ -157,6 +157,16 @@ async def test_a_body_that_did_not_arrive_is_called_empty() -> None:
     assert "is empty: send a JSON object, with its Content-Length" in reply["error"]["message"]
 
 
+async def test_a_body_that_is_no_json_is_told_from_where() -> None:
+    _, reply, _ = await answer(request(b'{"document_id": "a",\n title}'))
+    assert reply["error"]["message"] == "body must be JSON, and is none from line 2, column 2 on"
+
+
+async def test_a_field_that_is_nearly_a_known_one_is_told_with_it() -> None:
+    _, reply, _ = await answer(request(b'{"document_id": "a", "refesh": true}'))
+    assert reply["error"]["message"] == "refesh is not a field of this request; is refresh meant?"
+
+
 WRONG = {
     "a number for a text": (b'{"document_id": 5}', "document_id"),
     "nothing for a text": (b'{"document_id": null}', "document_id"),

@@ -108,7 +108,7 @@ def make_handler(route: Route, service: Service) -> Callable[[func.HttpRequest],
         started_at, run_id, address = time.perf_counter(), uuid.uuid4().hex, f"/{route.path}"
         described = {"http.request.method": req.method, "http.route": address, "rag.run.id": run_id}
         with trace_request(f"{req.method} {address}", described, req.headers) as span:
-            response, run = await answer_request(req, run_id)
+            response, run = await respond(req, run_id)
 
         def end_request() -> None:
             status = response.status_code
@@ -122,10 +122,10 @@ def make_handler(route: Route, service: Service) -> Callable[[func.HttpRequest],
             end_request()
         return response
 
-    async def answer_request(req: func.HttpRequest, run_id: str) -> tuple[func.HttpResponse, Run | None]:
+    async def respond(req: func.HttpRequest, run_id: str) -> tuple[func.HttpResponse, Run | None]:
         run: Run | None = None
 
-        async def answer() -> func.HttpResponse:
+        async def reply_to_caller() -> func.HttpResponse:
             nonlocal run
             settings = service.get_settings()
             run = Run(settings.request_timeout_s, id=run_id)
@@ -137,11 +137,11 @@ def make_handler(route: Route, service: Service) -> Callable[[func.HttpRequest],
             call = Call(settings, service.get_kit(), run, caller, req.headers, is_read, service.store_probe, req.url)
             if operation.tells and accepts_events(req.headers):
                 return await _respond_with_events(operation, request, call, service)
-            reply = await _answer_request(operation, request, call, service)
+            reply = await _run_operation(operation, request, call, service)
             return make_json_response(_reply_status(reply, operation), reply)
 
         try:
-            return await hide_faults(answer(), f"{route.name} failed in run {run_id}"), run
+            return await hide_faults(reply_to_caller(), f"{route.name} failed in run {run_id}"), run
         except RagError as error:
             return make_error_response(_add_warnings(error, run), run_id), run
 
@@ -161,7 +161,7 @@ def _describe_outcome(status: int, run: Run | None) -> SpanAttributes:
     return outcome if run.cost_usd is None else {**outcome, "rag.cost_usd": run.cost_usd}
 
 
-async def _answer_request(operation: Operation, request: Any, call: Call, service: Service) -> Mapping[str, Any]:
+async def _run_operation(operation: Operation, request: Any, call: Call, service: Service) -> Mapping[str, Any]:
     """Return the reply of an operation's handler, which waits for a place where the request is a heavy one."""
     async with service.admission.admit(call.run) if operation.is_heavy(request) else nullcontext():
         reply: Mapping[str, Any] = await operation.handler(request, call)
@@ -177,7 +177,7 @@ async def _respond_with_events(operation: Operation, request: Any, call: Call, s
     from functions import event_stream  # imported late: it loads the domain
 
     answer_events = event_stream.AnswerEvents(request.style or "numbers")
-    events = event_stream.stream_events(_answer_request(operation, request, call, service), call.run, answer_events)
+    events = event_stream.stream_events(_run_operation(operation, request, call, service), call.run, answer_events)
     if request.progress_id:
         scope = call.resolve_scope(request.workflow_id)
         events = event_stream.log_events(events, call.kit.answer_log, request.progress_id, scope)

@@ -116,11 +116,6 @@ class SchemaReply:
         """The tables, columns, joins and values."""
         return self.linked.links
 
-    @property
-    def is_elsewhere(self) -> bool:
-        """Whether the question is no nearer to the schema than questions about other things."""
-        return self.links.not_in_schema
-
     def to_json(self) -> LinkReply:
         """Return the reply of `link_schema`."""
         links = self.links
@@ -129,7 +124,7 @@ class SchemaReply:
             "database": links.database,
             "schema_read_at": self.linked.schema_read_at,
             "answerable": None if links.answerable is None else round(links.answerable, 2),
-            "not_in_schema": self.is_elsewhere,
+            "not_in_schema": links.not_in_schema,
             "unknown_words": list(links.unknown_words),
             "tables": [
                 {"name": one.name, "score": round(one.score, 4), "reasons": list(one.reasons)} for one in links.tables

@@ -65,7 +65,7 @@ async def run_link_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
 
 def _print_links(reply: "SchemaReply") -> None:
     links = reply.links
-    if reply.is_elsewhere:
+    if links.not_in_schema:
         print(
             f"This schema has nothing near to the question: the chance that it answers it is {links.answerable:.2f}.\n"
         )

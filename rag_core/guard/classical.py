@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import Any
 
 from rag_core.answering.answer import answer_by_extraction, answer_from_evidence
-from rag_core.answering.computing.computed_answers import asks_to_compute_rows
+from rag_core.answering.computing.computed_answers import asks_to_compute_rows, has_row
 from rag_core.answering.computing.named_cells import has_any
 from rag_core.answering.computing.questions import parse_operation
 from rag_core.answering.drafting import GenerationOptions, join_claims, realign_claims
@@ -22,7 +22,6 @@ from rag_core.guard.input_check import check_input
 from rag_core.guard.output_redaction import redact_answer
 from rag_core.guard.placeholders import remove_placeholders
 from rag_core.guard.redaction import redact_text
-from rag_core.ingestion.tables import read_row_cells
 from rag_core.retrieval.captions import add_lexical_captions
 from rag_core.retrieval.classical_retrieval import rank_excerpts_by_relevance, retrieve_evidence
 from rag_core.retrieval.excerpts import get_relevance, number_evidence
@@ -152,7 +151,7 @@ def refuse_uncomputed(answer: Answer, query: Query, run: Run) -> Answer:
     if answer.origin == "model" or parse_operation(query.text) is None:
         return answer
     is_refused = answer.status == "unknown"
-    if is_refused and not any(_is_row_on(query.text, passage) for passage in answer.evidence):
+    if is_refused and not any(_has_row_on(query.text, passage) for passage in answer.evidence):
         return answer
     if not is_refused and not asks_to_compute_rows(query.text, answer.claims, answer.evidence):
         return answer
@@ -161,10 +160,11 @@ def refuse_uncomputed(answer: Answer, query: Query, run: Run) -> Answer:
     return replace(answer, text=refusal, status="unknown", claims=(), confidence=ZERO_CONFIDENCE)
 
 
-def _is_row_on(query_text: str, passage: Evidence) -> bool:
+def _has_row_on(query_text: str, passage: Evidence) -> bool:
     chunk = passage.hit.chunk
-    is_row = " | " in passage.text or bool(read_row_cells(passage.text, chunk.metadata))
-    return is_row and has_any(extract_terms(query_text), extract_terms(f"{chunk.title} {passage.text}"))
+    return has_row(passage.text, chunk.metadata) and has_any(
+        extract_terms(query_text), extract_terms(f"{chunk.title} {passage.text}")
+    )
 
 
 async def add_quotes_of_other_documents(answer: Answer, query: Query, kit: Kit, run: Run) -> Answer:

@@ -265,7 +265,7 @@ def _build_chunks(document: Document, drafts: Sequence[ChunkDraft], known_codes:
             spans=draft.spans,
             parent_id=None
             if draft.parent_ordinal is None
-            else _derive_uuid(document.workflow_id, document.id, draft.parent_ordinal),
+            else build_chunk_id(document.workflow_id, document.id, draft.parent_ordinal),
             heading_path=draft.heading_path,
             summary=_join_cells(cells) if cells else " ".join(select_key_sentences(draft.content, 1)),
             entities=entities[ordinal],

@@ -152,7 +152,7 @@ async def test_a_question_about_something_else_is_said_not_to_be_in_the_schema(h
         return SchemaReply(await link_question(text, None, SCOPE, heroes, run, budget=LinkBudget()), run, "heroes")
 
     elsewhere, here = await ask("Who painted the ceiling?"), await ask("Which eye colour has each superhero?")
-    assert (elsewhere.is_elsewhere, here.is_elsewhere) == (True, False)
+    assert (elsewhere.links.not_in_schema, here.links.not_in_schema) == (True, False)
     assert (elsewhere.links.answerable or 0) < 0.07 < (here.links.answerable or 0)
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeGuard
 
@@ -19,7 +19,7 @@ from rag_core.answering.computing.stated_programs import state_program
 from rag_core.answering.computing.stated_results import state_result
 from rag_core.answering.computing.stored_tables import StoredTable, read_stored_tables
 from rag_core.core.kit import Kit
-from rag_core.core.model import Citation, Claim, Evidence, Judgement, Ranking
+from rag_core.core.model import Citation, Claim, Evidence, Judgement, Ranking, Scalar
 from rag_core.core.presets import Query
 from rag_core.core.run import Run
 from rag_core.ingestion.tables import read_row_cells
@@ -200,7 +200,12 @@ def _has_counted_figure(counted: frozenset[str], citation: Citation, lines: Sequ
 
 def is_row(citation: Citation) -> bool:
     """Return whether what is quoted is a row of a table."""
-    return len(split_cells(citation.quote)) > 1 or bool(read_row_cells(citation.quote, citation.metadata))
+    return has_row(citation.quote, citation.metadata)
+
+
+def has_row(text: str, fields: Mapping[str, Scalar]) -> bool:
+    """Return whether a text is a row of a table with these fields, or has a row of cells with borders."""
+    return len(split_cells(text)) > 1 or bool(read_row_cells(text, fields))
 
 
 def is_row_of(citation: Citation, table: StoredTable) -> bool:

@@ -9,8 +9,8 @@ import pytest
 from rag_core.composition import assembly
 from rag_core.core.errors import Unavailable
 from rag_core.core.kit import Kit
-from rag_core.core.model import Answer, Scope
-from rag_core.core.ports import Reranker
+from rag_core.core.model import Answer, Judgement, Scope
+from rag_core.core.ports import ClaimToJudge, Reranker
 from rag_core.core.run import Run
 from rag_core.evaluation.bulk_indexing import index_uploads
 from rag_core.ingestion.upload import Upload
@@ -92,6 +92,33 @@ async def test_when_nothing_a_model_says_is_supported_the_documents_speak_for_th
     """C43 (RELIABILITY): if no sentence is left, the answer is extractive."""
     answer = await asked(said(("Mermaids repair it for 99 euros.", ["e1"])))
     assert (answer.origin, answer.text) == ("extractive", FACT)
+
+
+class ReadingJudge:
+    """A judge that finds a claim stated where the words that decide are among the passages it is shown."""
+
+    name = "reading judge"
+    is_multilingual = True
+    deciding = "Saturday is no working day."
+
+    async def judge_claims(self, claims: Sequence[ClaimToJudge]) -> Sequence[Judgement]:
+        places = (next((n for n, text in enumerate(c.passages) if self.deciding in text), None) for c in claims)
+        return [
+            Judgement("not_stated", 0.0, judge=self.name)
+            if place is None
+            else Judgement("supported", 0.9, place, self.deciding, judge=self.name)
+            for place in places
+        ]
+
+
+async def test_before_an_answer_is_replaced_its_judge_reads_all_of_what_the_model_names() -> None:
+    """A right answer was replaced by quotes: the excerpts that its judge was shown lacked the words that decide."""
+    others = " ".join(f"The shop sells fluid number {n} on weekends. It is kept on shelf {n}." for n in range(12))
+    hours = chunk("hours", f"{others} Saturday is no working day. Nobody serves then.")
+    model = ScriptedLLM(answer=said(("The shop stays shut on weekends.", ["e1"])))
+    parts = Kit(await filled(hours), model, OverlapReranker(), judge=ReadingJudge())
+    answer = await ask(query("Is the shop open on weekends?", "standard"), parts, Run(), pipeline="standard")
+    assert (answer.origin, answer.text) == ("model", "The shop stays shut on weekends.")
 
 
 @pytest.mark.parametrize(

@@ -273,7 +273,8 @@ async def _verify_draft(
         first = list(takewhile(lambda claim: claim.verdict == "verified", cited))  # of these no judge is asked
         checked = await judge_claims(first, [evidence] * len(first), kit, run, question=query_text)
         run.tell("claims", _lay_out_supported(checked, query_text, evidence))
-    verified = await judge_claims(cited, [evidence] * len(cited), kit, run, question=query_text)
+    read = () if answer_draft.local else named
+    verified = await judge_claims(cited, [evidence] * len(cited), kit, run, question=query_text, named=read)
     if answer_draft.local:
         quotes = [claim for claim in verified if not is_opposite_of_asked(query_text, claim.statement)]
         answered = await score_answered(query_text, quotes, select_cited_passages(quotes, evidence), kit, run)

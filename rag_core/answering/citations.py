@@ -299,10 +299,13 @@ def rank_passages_by_shared_terms(statement: str, evidence: Sequence[Evidence]) 
     return sorted(passages, key=lambda passage: (-passage.term_share, passage.end - passage.start))[:PASSAGES_PER_CLAIM]
 
 
-def rank_passages_for_judge(statement: str, evidence: Sequence[Evidence]) -> list[ClaimPassage]:
+def rank_passages_for_judge(
+    statement: str, evidence: Sequence[Evidence], *, most: int = PASSAGES_FOR_JUDGE
+) -> list[ClaimPassage]:
     """Return the passages of up to SENTENCES_FOR_JUDGE sentences that share most terms with the statement, best first.
 
-    Every chunk of the evidence has one at least: a claim in other words may share no term with what states it.
+    There are `most` at most. Every chunk of the evidence has one at least: a claim in other words may share no term
+    with what states it.
     """
     claim_terms = extract_terms(statement)
     ranked = [
@@ -310,7 +313,7 @@ def rank_passages_for_judge(statement: str, evidence: Sequence[Evidence]) -> lis
     ]
     best = [windows[0] for windows in ranked if windows]
     others = sorted((w for windows in ranked for w in windows[1:]), key=lambda passage: -passage.term_share)
-    return sorted([*best, *others][:PASSAGES_FOR_JUDGE], key=lambda passage: -passage.term_share)
+    return sorted([*best, *others][:most], key=lambda passage: -passage.term_share)
 
 
 def _generate_windows(evidence: Evidence, claim_terms: frozenset[str]) -> Iterator[ClaimPassage]:

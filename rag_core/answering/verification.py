@@ -28,6 +28,7 @@ from rag_core.core.run import Run
 from rag_core.text.request_memory import keep_results
 
 VERIFICATION_TIMEOUT_S = 60.0
+PASSAGES_OF_NAMED = 24  # excerpts of the evidence that a model names, four times what the judge is shown of all
 VERDICT_BY_FINDING: Mapping[Finding, Verdict] = {
     "supported": "verified",
     "unclear": "partial",
@@ -93,31 +94,44 @@ async def judge_claims(
     run: Run,
     *,
     question: str = "",
+    named: Sequence[Sequence[Evidence]] = (),
     within_s: float | None = None,
 ) -> list[Claim]:
     """Return the claims with their judgements; only those that are not copied are shown to the judge.
 
     When the judge fails, the facts decide alone, and the run says so. What a field of a record says is decided by it.
+    `named` is the evidence that a model says its claims rest on: the judge, who is shown the excerpts that share most
+    words with a claim, reads all of it where it finds no claim stated, because the whole answer would be lost.
     """
+    within_s = within_s or VERIFICATION_TIMEOUT_S
     with keep_results(run.results):
-        return await _judge_claims(cited, evidence, kit, run, question, within_s or VERIFICATION_TIMEOUT_S)
+        judged = await _judge_by_excerpts(cited, evidence, kit, run, question, within_s)
+        is_lost = all(claim.verdict == "unsupported" for claim in judged)
+        is_unstated = any(claim.judgement and claim.judgement.finding == "not_stated" for claim in judged)
+        if kit.judge is None or not (named and is_lost and is_unstated):
+            return judged
+        read = await _judge_by_excerpts(cited, named, kit, run, question, within_s, most=PASSAGES_OF_NAMED)
+    return judged if all(claim.verdict == "unsupported" for claim in read) else read
 
 
-async def _judge_claims(
+async def _judge_by_excerpts(
     cited: Sequence[Claim],
     evidence: Sequence[Sequence[Evidence]],
     kit: Kit,
     run: Run,
     question: str,
     within_s: float,
+    *,
+    most: int = citations.PASSAGES_FOR_JUDGE,
 ) -> list[Claim]:
+    """Judge each claim by fields of records, by the judge who is shown `most` excerpts, or by its facts."""
     said = await asyncio.to_thread(_judge_by_fields, cited, evidence)
     fields = {n: found for n, found in said.items() if found.finding != "unclear"}
     unsettled = {n: claim for n, claim in enumerate(cited) if claim.verdict != "verified" and n not in fields}
     passages: list[Sequence[ClaimPassage]] = [()] * len(cited)
     by_claim: dict[int, Judgement | None] = {}
     if kit.judge:
-        passages = await asyncio.to_thread(_collect_passages, cited, evidence)
+        passages = await asyncio.to_thread(_collect_passages, cited, evidence, most)
         requests = {
             n: ClaimToJudge(
                 claim.write_in_context(), tuple(passage.write_in_frame() for passage in passages[n]), question
@@ -196,9 +210,13 @@ async def _ask_judge(
     return judgements
 
 
-def _collect_passages(cited: Sequence[Claim], evidence: Sequence[Sequence[Evidence]]) -> list[Sequence[ClaimPassage]]:
+def _collect_passages(
+    cited: Sequence[Claim], evidence: Sequence[Sequence[Evidence]], most: int
+) -> list[Sequence[ClaimPassage]]:
     return [
-        () if claim.verdict == "verified" else citations.rank_passages_for_judge(claim.write_in_context(), passages)
+        ()
+        if claim.verdict == "verified"
+        else citations.rank_passages_for_judge(claim.write_in_context(), passages, most=most)
         for claim, passages in zip(cited, evidence, strict=True)
     ]
 

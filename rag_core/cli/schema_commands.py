@@ -76,7 +76,7 @@ def _print_links(reply: "SchemaReply") -> None:
     _print_group("values in the rules", [match.condition for match in links.values if match.by_rule])
     _print_group("left open", [_format_choice(one) for one in links.choices])
     _print_group("parts of the question", links.parts)
-    _print_group("rules", [_format_rule(hit) for hit in reply.linked.rules])
+    _print_group("passages that may be rules", [_format_rule(hit) for hit in reply.linked.rules])
     _print_group("asked before", [f"{one.question} -> {one.sql}" for one in reply.linked.past_questions])
     _print_group(
         "words that nothing here accounts for", [", ".join(links.unknown_words)] if links.unknown_words else []

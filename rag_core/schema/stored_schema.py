@@ -77,8 +77,8 @@ async def choose_database(name: str | None, scope: Scope, index: Index) -> str:
     if name in names:
         return str(name)
     if name is not None or not names:
-        known = ", ".join(names) or "none: rag index --database adds one"
-        raise NotFound(f"no such database is indexed here; there are {known}", field="database")
+        known = f"only {', '.join(names)}" if names else "and no other: rag index --database adds one"
+        raise NotFound(f"no such database is indexed here, {known}", field="database")
     if len(names) > 1:
         raise InvalidRequest("database", f"must be one of {', '.join(names)}")
     return names[0]

@@ -27,10 +27,12 @@ class ForgivingParser(argparse.ArgumentParser):
     """An ArgumentParser whose errors name the nearest command, choice or option; Python has this from 3.14 on."""
 
     _refuses_in_json = False
+    _words: tuple[str, ...] = ()
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse, and remember for an error whether it is to be told in JSON."""
+        """Parse, and remember for an error the words, and whether it is to be told in JSON."""
         args = sys.argv[1:] if args is None else list(args)
+        self._words = tuple(args)
         self._refuses_in_json = "--json" in args
         return super().parse_known_args(args, namespace)
 
@@ -49,7 +51,14 @@ class ForgivingParser(argparse.ArgumentParser):
         meant = self._suggest(message)
         if command := re.match(r"argument COMMAND: invalid choice: ('[^']{1,100}')", message):
             self.exit(2, f"rag: there is no command {command[1]}{meant or '; rag --help lists them'}\n")
-        super().error(f"{message}{meant}")
+        argparse.ArgumentParser.error(self._find_command(), f"{message}{meant}")
+
+    def _find_command(self) -> argparse.ArgumentParser:
+        """Return the parser of the command that the words name, with which an option that it lacks was given."""
+        parser: argparse.ArgumentParser = self
+        for word in self._words:
+            parser = dict(list_commands(parser)).get(word, parser)
+        return parser
 
     def _suggest(self, message: str) -> str:
         given, known = self._find_mistake(message)
@@ -61,7 +70,7 @@ class ForgivingParser(argparse.ArgumentParser):
         if choice := re.search(r"invalid choice: '([^']{1,100})' \(choose from ", message):
             return choice[1], re.findall(r"[\w-]+", message[choice.end() :])
         if option := re.search(r"unrecognized arguments: (--[\w-]+)", message):
-            return option[1], sorted(set(list_options(self)) - {option[1]})
+            return option[1], sorted(set(list_options(self._find_command())) - {option[1]})
         return "", []
 
 

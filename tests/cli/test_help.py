@@ -79,6 +79,16 @@ def test_what_is_like_nothing_is_told_nothing(capsys: pytest.CaptureFixture[str]
     assert "did you mean" not in capsys.readouterr().err
 
 
+def test_an_option_that_a_command_lacks_is_told_with_those_it_has(capsys: pytest.CaptureFixture[str]) -> None:
+    """The nearest option was one of another command, and the usage that of `rag`."""
+    with pytest.raises(SystemExit):
+        main(["query", "fluid", "--filter", "maker=FORD"])
+    said = capsys.readouterr().err
+    assert "did you mean" not in said
+    assert "--top-k" in said
+    assert "rag query: error: unrecognized arguments: --filter" in said
+
+
 def test_the_shell_completes_commands_and_options(capsys: pytest.CaptureFixture[str]) -> None:
     """In a real bash: the printed script, and what it offers after the words of a line."""
     assert main(["completion", "bash"]) == 0

@@ -1,12 +1,14 @@
 """A BERT-shaped graph without what a single sequence does not need, since `BertModel` runs one at a time.
 
 It takes the graphs of the two packaged models, as ONNX Runtime optimized them. What is left out changes no bit of the
-output, but for `keep_first_row` (docs/decisions/0131-fewer-and-cheaper-pairs.md).
+output, but for rows that are not computed (docs/decisions/0131-fewer-and-cheaper-pairs.md).
 """
 
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
+
+from rag_core.providers.bert import ROW_COUNT
 
 HEADS, HEAD_SIZE = 12, 32  # of both models
 MASKED_OUTPUTS = ("MatMul", "FusedMatMul")  # that the mask is added to
@@ -27,6 +29,17 @@ def keep_first_row(graph: onnx.GraphProto) -> None:
     Only for a model that reads no other row. The first row alone has another range than all, so that it is rounded to
     other bytes.
     """
+    _keep_rows(graph)
+
+
+def keep_asked_rows(graph: onnx.GraphProto) -> None:
+    """Compute of the last layer so many first rows as the input ROW_COUNT says; all rows give what they gave before."""
+    graph.input.append(helper.make_tensor_value_info(ROW_COUNT, onnx.TensorProto.INT64, [1]))
+    _keep_rows(graph, ROW_COUNT)
+
+
+def _keep_rows(graph: onnx.GraphProto, end: str = "") -> None:
+    """Compute of the last layer the rows before `end`, which names a value of the graph; "" is the first row alone."""
     makers = _map_makers(graph)
     last = [node for node in graph.node if node.op_type == "Softmax"][-1]
     query = makers[last.input[0]]
@@ -34,7 +47,7 @@ def keep_first_row(graph: onnx.GraphProto) -> None:
         query = makers[query.input[0]]
     hidden = makers[query.input[0]].input[0]
     (residual,) = (node for node in graph.node if node.op_type == "Add" and hidden in node.input)
-    slices = [_slice_first_row(graph, name) for name in (query.input[0], hidden)]
+    slices = [_slice_rows(graph, name, end) for name in (query.input[0], hidden)]
     _replace_input(query, query.input[0], slices[0].output[0])
     _replace_input(residual, hidden, slices[1].output[0])
     position = list(graph.node).index(query)
@@ -84,9 +97,9 @@ def _drop_unused(graph: onnx.GraphProto) -> None:
     graph.input.extend(inputs)
 
 
-def _slice_first_row(graph: onnx.GraphProto, name: str) -> onnx.NodeProto:
-    first, second = (_add_constant(graph, f"row_{n}", np.array([n], dtype=np.int64)) for n in (0, 1))
-    return helper.make_node("Slice", [name, first, second, second], [f"{name}_first_row"], name=f"{name}_first_row")
+def _slice_rows(graph: onnx.GraphProto, name: str, end: str) -> onnx.NodeProto:
+    first, axis = (_add_constant(graph, f"row_{n}", np.array([n], dtype=np.int64)) for n in (0, 1))
+    return helper.make_node("Slice", [name, first, end or axis, axis], [f"{name}_first_row"], name=f"{name}_first_row")
 
 
 def _add_constant(graph: onnx.GraphProto, name: str, array: np.ndarray) -> str:

@@ -23,6 +23,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 SLOW_FUSIONS = ("SkipLayerNormFusion",)  # ONNX Runtime's fused kernel takes ten times as long as its two parts
+ROW_COUNT = "row_count"  # the input of an optimized graph that says how many rows of its last layer are computed
 MAX_SEQUENCE_TOKENS = 512  # the size of BERT's position table, special tokens included
 
 
@@ -77,8 +78,12 @@ class BertModel:
         encoded = self._encode(text)
         return [LocatedToken(id, *place) for id, place in zip(encoded.ids, encoded.offsets, strict=True)]
 
-    def run(self, first_ids: Sequence[int], second_ids: Sequence[int] | None = None) -> npt.NDArray[np.float32]:
+    def run(
+        self, first_ids: Sequence[int], second_ids: Sequence[int] | None = None, *, row_count: int = MAX_SEQUENCE_TOKENS
+    ) -> npt.NDArray[np.float32]:
         """Return the model's output for [CLS] first [SEP], or [CLS] first [SEP] second [SEP], without the batch axis.
+
+        Who reads only the first rows says so by `row_count`: a graph that can computes no others.
 
         Raises:
             Unavailable: ONNX Runtime failed.
@@ -88,7 +93,12 @@ class BertModel:
         tail = [] if second_ids is None else [*second_ids, loaded.sep_id]
         input_ids = np.array([head + tail], dtype=np.int64)
         token_type_ids = np.array([[0] * len(head) + [1] * len(tail)], dtype=np.int64)
-        inputs = {"input_ids": input_ids, "attention_mask": np.ones_like(input_ids), "token_type_ids": token_type_ids}
+        inputs = {
+            "input_ids": input_ids,
+            "attention_mask": np.ones_like(input_ids),
+            "token_type_ids": token_type_ids,
+            ROW_COUNT: np.array([row_count], dtype=np.int64),
+        }
         try:
             known = {name: value for name, value in inputs.items() if name in loaded.inputs}
             output: npt.NDArray[np.float32] = loaded.session.run(None, known)[0][0]

@@ -104,8 +104,9 @@ class LocalEmbedder:
         return [float(x) for x in vector]
 
     def _embed_window(self, window: Sequence[int]) -> FloatArray:
-        token_vectors = self._model.run(window)
-        return _normalize_array(token_vectors[0] if self.profile.pooling == "cls" else token_vectors.mean(axis=0))
+        if self.profile.pooling == "cls":
+            return _normalize_array(self._model.run(window, row_count=1)[0])
+        return _normalize_array(self._model.run(window).mean(axis=0))
 
 
 def profile_from_folder(folder: Path, name: str) -> EmbedderProfile:

@@ -9,7 +9,7 @@ import pytest
 from evals.optimize_graphs import optimize_graph
 from rag_core.core.errors import Misconfigured
 from rag_core.providers import local_models
-from rag_core.providers.bert import BertModel, _load_bert, load_onnx_session
+from rag_core.providers.bert import MAX_SEQUENCE_TOKENS, ROW_COUNT, BertModel, _load_bert, load_onnx_session
 from tests import local
 
 
@@ -43,16 +43,25 @@ def test_a_damaged_model_is_for_the_operator_to_put_right(tmp_path: Path, model:
 
 
 def test_the_optimized_graph_of_the_embedder_gives_what_the_model_gives() -> None:
-    """To the bit, so that no index has to be embedded again; its weights are those of the package."""
+    """To the bit where all rows are computed; its weights are those of the package."""
     folder = local.folder("embedder")
     for given, optimized in compare_outputs(folder, find_shipped_graph(folder)):
         assert np.array_equal(given, optimized)
 
 
+def test_the_first_row_of_the_embedder_alone_differs_by_the_rounding_of_its_last_layer() -> None:
+    """So little that vectors which an index holds from before can be compared with it."""
+    folder = local.folder("embedder")
+    for given, optimized in compare_outputs(folder, find_shipped_graph(folder), row_count=1):
+        assert optimized.shape[1] == 1
+        first, alone = given[0, 0], optimized[0, 0]
+        assert first @ alone > 0.9999 * np.linalg.norm(first) * np.linalg.norm(alone)
+
+
 def test_the_optimized_graph_of_the_reranker_differs_by_the_rounding_of_its_last_layer(tmp_path: Path) -> None:
     """Its last layer is quantized by the range of one row; with all rows it gives what the model gives, to the bit."""
     folder, all_rows = local.folder("reranker"), tmp_path / "all_rows.onnx"
-    onnx.save(optimize_graph(folder / "model.onnx", reads_first_row=False), str(all_rows))
+    onnx.save(optimize_graph(folder / "model.onnx"), str(all_rows))
     for given, optimized in compare_outputs(folder, all_rows):
         assert np.array_equal(given, optimized)
     for given, optimized in compare_outputs(folder, find_shipped_graph(folder)):
@@ -65,7 +74,9 @@ def find_shipped_graph(folder: Path) -> Path:
     return graph
 
 
-def compare_outputs(folder: Path, graph: Path) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def compare_outputs(
+    folder: Path, graph: Path, *, row_count: int = MAX_SEQUENCE_TOKENS
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield the outputs of the package's model and of a graph that reads its weights, for texts of three lengths."""
     sessions = (
         load_onnx_session(folder / "model.onnx", folder.name),
@@ -75,6 +86,7 @@ def compare_outputs(folder: Path, graph: Path) -> Iterator[tuple[np.ndarray, np.
         ids = np.random.default_rng(length).integers(1000, 30000, (1, length))
         kinds = (np.arange(length) > length // 2).astype(np.int64)[None]
         feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": kinds}
+        feed[ROW_COUNT] = np.array([row_count])
         given, optimized = (
             session.run(None, {one.name: feed[one.name] for one in session.get_inputs()})[0] for session in sessions
         )

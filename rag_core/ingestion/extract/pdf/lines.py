@@ -172,7 +172,7 @@ def _strip_from_glyphs(run: Sequence[Glyph]) -> Strip:
     size = max(sizes, key=Counter(sizes).__getitem__)
     baseline = run[sizes.index(size)].baseline
     words = tuple(word for part in _split_words(run, size) if (word := _word_from_glyphs(part)).text)
-    bold, box = all(glyph.style.bold for glyph in run), enclose_boxes(glyph.box for glyph in run)
+    bold, box = all(glyph.style.bold for glyph in run), enclose_boxes([glyph.box for glyph in run])
     text = " ".join(word.text for word in words)
     return Strip(text, box, run[0].style.angle, run[0].start, run[-1].end, baseline, size, bold, words)
 
@@ -192,6 +192,8 @@ def _split_words(run: Sequence[Glyph], size: float) -> Iterator[list[Glyph]]:
 
 def _word_from_glyphs(glyphs: Sequence[Glyph]) -> StripWord:
     # PDFium gives characters beyond the BMP as two surrogates
-    letters = "".join(glyph.text for glyph in glyphs)
-    text = clean_text(letters.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
-    return StripWord(text, enclose_boxes(glyph.box for glyph in glyphs), glyphs[0].start, glyphs[-1].end)
+    letters = "".join([glyph.text for glyph in glyphs])
+    if not letters.isascii():
+        letters = letters.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    box = enclose_boxes([glyph.box for glyph in glyphs])
+    return StripWord(clean_text(letters), box, glyphs[0].start, glyphs[-1].end)

@@ -45,8 +45,9 @@ def write_marks(run: GlyphRun) -> GlyphRun:
 def _split_at_levels(run: GlyphRun) -> Iterator[list[Glyph]]:
     """Split where the size or the height above the line changes."""
     part = [run[0]]
-    for before, glyph in pairwise(run):
-        if (before.style is not glyph.style and not _is_level(before, glyph)) or _is_high(before) != _is_high(glyph):
+    heights = pairwise(map(_is_high, run))
+    for (before, glyph), (was_high, is_high) in zip(pairwise(run), heights, strict=True):
+        if was_high != is_high or (before.style is not glyph.style and not _is_level(before, glyph)):
             yield part
             part = []
         part.append(glyph)
@@ -68,10 +69,10 @@ def _is_on_line(before: GlyphRun, part: GlyphRun) -> bool:
 def _is_high(glyph: Glyph) -> bool:
     """Return whether a letter or digit is drawn high above its own baseline, as the superior ones of a font are."""
     return (
-        glyph.style.angle == 0
+        glyph.baseline - glyph.box[3] > MIN_INK_RISE * glyph.style.height
+        and glyph.style.angle == 0
         and glyph.text.isascii()
         and glyph.text.isalnum()
-        and glyph.baseline - glyph.box[3] > MIN_INK_RISE * glyph.style.height
     )
 
 

@@ -24,6 +24,27 @@ _MAX_FONT_NAME_BYTES = 256  # read of a font's name
 _REMEMBERED_CHARACTERS = 4096  # of Unicode's: more than most documents have
 
 
+def _get_address(pointer: Any) -> int:
+    """Return the address that a pointer holds; 0 for a null pointer."""
+    return ctypes.cast(pointer, ctypes.c_void_p).value or 0
+
+
+def _take_addresses(function: Any, result: Any, count: int) -> Callable[..., Any]:
+    """Return a function of PDFium of a text page, a character's number and `count` addresses, all given as integers.
+
+    By pypdfium2's own declarations each pointer is checked and converted, which takes as long as the call itself.
+    """
+    prototype = ctypes.CFUNCTYPE(result, ctypes.c_void_p, ctypes.c_int, *[ctypes.c_void_p] * count)
+    return prototype(_get_address(function))
+
+
+_get_unicode = _take_addresses(pdfium.FPDFText_GetUnicode, ctypes.c_uint, 0)
+_get_text_object = _take_addresses(pdfium.FPDFText_GetTextObject, ctypes.c_void_p, 0)
+_get_char_box = _take_addresses(pdfium.FPDFText_GetCharBox, ctypes.c_int, 4)
+_get_loose_char_box = _take_addresses(pdfium.FPDFText_GetLooseCharBox, ctypes.c_int, 1)
+_get_char_origin = _take_addresses(pdfium.FPDFText_GetCharOrigin, ctypes.c_int, 2)
+
+
 @dataclass(frozen=True, slots=True)
 class GlyphStyle:
     """The style shared by the characters of a text object: line angle (degrees, 0 is upright), size in points, font."""
@@ -59,19 +80,19 @@ class Glyph(NamedTuple):  # a page has thousands, and a frozen dataclass takes l
 def read_glyphs(page: Any, text: Any) -> Iterator[Glyph]:
     """Yield the characters that have ink, in drawing order; `text` is the PDFium text page of `page`."""
     transform = _choose_transform(page.get_bbox(), page.get_rotation())
-    raw_text = text.raw
-    places = _PlaceReader(raw_text, transform)
+    handle = _get_address(text.raw)
+    read_places = _PlaceReader(handle, transform).read_places
     style, address, follows_space = GlyphStyle(0, 0, 0, False, True, None), 0, True
     for number in range(text.count_chars()):
-        letter = _decode_character(pdfium.FPDFText_GetUnicode(raw_text, number))
-        text_object = pdfium.FPDFText_GetTextObject(raw_text, number) if letter else None
-        if not text_object:
+        letter = _decode_character(_get_unicode(handle, number))
+        found = _get_text_object(handle, number) if letter else None
+        if not found:
             follows_space = True
             continue
-        if address != (address := ctypes.addressof(text_object.contents)):
-            style = _read_glyph_style(text, number, text_object, transform)
-        box, advance_box = places.read_ink_box(number), places.read_advance_box(number)
-        (start, baseline), end = _measure_advance(places.read_origin(number), style.angle, advance_box)
+        if address != (address := found):
+            style = _read_glyph_style(text, number, ctypes.cast(address, pdfium.FPDF_PAGEOBJECT), transform)
+        box, advance_box, origin = read_places(number)
+        (start, baseline), end = _measure_advance(origin, style.angle, advance_box)
         has_outline = style.is_embedded or min(box[2] - box[0], box[3] - box[1]) > _MAX_EMPTY_INK * style.height
         ink_box = box if has_outline else advance_box
         yield Glyph(letter, ink_box, start, end, baseline, style, follows_space, number, has_outline)
@@ -85,27 +106,24 @@ class _PlaceReader:
     does not have, and would then leave what was there before.
     """
 
-    def __init__(self, raw_text: Any, transform: PointTransform) -> None:
-        self._text, self._transform = raw_text, transform
+    def __init__(self, handle: int, transform: PointTransform) -> None:
+        self._handle, self._transform = handle, transform
         self._edges = [ctypes.c_double() for _ in range(4)]
-        self._edge_addresses = [ctypes.byref(edge) for edge in self._edges]
+        self._addresses = [ctypes.addressof(edge) for edge in self._edges]
         self._loose_box = pdfium.FS_RECTF()
-        self._loose_box_address = ctypes.byref(self._loose_box)
+        self._loose_box_address = ctypes.addressof(self._loose_box)
 
-    def read_ink_box(self, number: int) -> Box:
-        pdfium.FPDFText_GetCharBox(self._text, number, *self._edge_addresses)
-        left, right, bottom, top = self._edges
-        return _box_from_corners(self._transform(left.value, bottom.value), self._transform(right.value, top.value))
-
-    def read_advance_box(self, number: int) -> Box:
-        rect = self._loose_box
-        pdfium.FPDFText_GetLooseCharBox(self._text, number, self._loose_box_address)
-        return _box_from_corners(self._transform(rect.left, rect.bottom), self._transform(rect.right, rect.top))
-
-    def read_origin(self, number: int) -> Point:
-        x, y = self._edges[:2]
-        pdfium.FPDFText_GetCharOrigin(self._text, number, *self._edge_addresses[:2])
-        return self._transform(x.value, y.value)
+    def read_places(self, number: int) -> tuple[Box, Box, Point]:
+        """Return the box of a character's ink, the box of its advance, and its origin."""
+        handle, transform, rect = self._handle, self._transform, self._loose_box
+        edges, addresses = self._edges, self._addresses
+        _get_char_box(handle, number, *addresses)
+        left, right, bottom, top = edges
+        box = _box_from_corners(transform(left.value, bottom.value), transform(right.value, top.value))
+        _get_loose_char_box(handle, number, self._loose_box_address)
+        advance_box = _box_from_corners(transform(rect.left, rect.bottom), transform(rect.right, rect.top))
+        _get_char_origin(handle, number, addresses[0], addresses[1])
+        return box, advance_box, transform(left.value, right.value)
 
 
 def _choose_transform(crop: Box, rotation: int) -> PointTransform:

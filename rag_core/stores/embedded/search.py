@@ -113,7 +113,7 @@ class EmbeddedSearch:
                     scope,
                     filters,
                     self._list_visible_versions(db, workflow, scope),
-                    max(limit, MIN_LEG_DEPTH),
+                    max(limit, MIN_LEG_DEPTH) if any(map(_is_hybrid, probes)) else limit,
                 )
                 with suppress(StaleProjectionError):
                     return self._search_snapshot(snapshot, probes, limit, rrf_k)
@@ -155,7 +155,7 @@ class EmbeddedSearch:
                     for signal, scored_legs in legs.items()
                 },
                 ids,
-                is_hybrid=bool(probe.lexical_query) and probe.vector is not None,
+                is_hybrid=_is_hybrid(probe),
                 rrf_k=rrf_k,
                 limit=limit,
             )
@@ -264,6 +264,11 @@ class EmbeddedSearch:
 def get_generation_folder(folder: Path, store: str, workflow: WorkflowState) -> Path:
     """Return a folder that no other database, workflow, generation or analysis version uses."""
     return get_lexical_index_folder(folder) / f"{store}-{workflow.id}-{workflow.generation}-{LEXICAL_ANALYSIS_VERSION}"
+
+
+def _is_hybrid(probe: Probe) -> bool:
+    """Return whether two legs are fused, which takes more of each than are returned."""
+    return bool(probe.lexical_query) and probe.vector is not None
 
 
 def _require_same_seq(seq: int, workflow: WorkflowState) -> None:

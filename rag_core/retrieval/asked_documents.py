@@ -7,6 +7,7 @@ rows of a statement have the words in which a stranger asks for its figures.
 import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
+from functools import lru_cache
 
 from rag_core.core.model import Hit, Ranking
 from rag_core.core.rankings import LEG_SIGNALS, NAMED_SIGNAL, normalize_search_scores
@@ -33,7 +34,9 @@ def find_asked_documents(query_text: str, ranking: Ranking) -> SharesByDocument:
     any title has them, times how far the title is of the question's periods.
     """
     titles = {hit.chunk.document_id: hit.chunk.title for hit in ranking}
-    terms = {id: extract_terms(title) for id, title in titles.items() if _YEAR.search(title) or find_periods(title)}
+    terms = {id: of_title for id, title in titles.items() if (of_title := _extract_title_terms(title))}
+    if not terms:
+        return {}
     known = _extract_names(query_text) & frozenset().union(*terms.values())
     if not known:
         return {}
@@ -79,6 +82,12 @@ def give_figures_room(ranking: Ranking, shares: SharesByDocument) -> list[Hit]:
 def select_best_documents(shares: SharesByDocument) -> Set[str]:
     """Return the ids of the documents that the question names most."""
     return {id for id, share in shares.items() if share == max(shares.values())}
+
+
+@lru_cache(maxsize=1024)  # a title is that of many passages and of many questions
+def _extract_title_terms(title: str) -> frozenset[str]:
+    """Return the terms of a title with a year or a period; none of any other."""
+    return extract_terms(title) if _YEAR.search(title) or find_periods(title) else frozenset()
 
 
 def _extract_names(query_text: str) -> frozenset[str]:

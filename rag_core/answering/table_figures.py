@@ -223,10 +223,15 @@ def _compare_rows(found: dict[Amount, list[_Cell]], cells: Sequence[_Cell], name
 def _compare_columns(
     found: Mapping[Amount, Sequence[_Cell]], cells: Sequence[_Cell], named: Set[str]
 ) -> Iterator[FactConflict]:
-    """Yield the figures of a part, such as "Retail", that the claim does not name where it names another beside it."""
-    meant = {(cell.place, cell.head_words) for cell in cells if _has_all(named, cell.head_words)}
+    """Yield the figures of a part, such as "Retail", that the claim does not name where it names another beside it.
+
+    Parts are told by their scale, "in millions": columns without one may be of different measures.
+    """
+    parts = [cell for cell in cells if len(cell.scales) > 1]
+    meant = {(cell.place, cell.head_words) for cell in parts if _has_all(named, cell.head_words)}
     for one, matches in found.items():
-        if all(cell.head_words and not _has_all(named, cell.head_words) for cell in matches):
+        is_part = one.unit != "percent" and all(cell.head_words for cell in matches)
+        if is_part and not any(_has_all(named, cell.head_words) for cell in matches):
             other = next((words for cell in matches for place, words in meant if place == cell.place), None)
             if other:
                 yield FactConflict("number", one.text, matches[0].head)
@@ -296,7 +301,7 @@ def _list_cells(table: TextTable, headings: Sequence[str], before: int) -> Itera
             column = columns[n] if n < len(columns) else no_column
             if column.is_of_notes:
                 continue
-            named = {*row_units, *column.units, *_read_units(f"1 {figure.unit}")}
+            named = {*row_units, *column.units, *_read_units(f"{figure.unit} 1 {figure.unit}")}
             currency = next(iter(named & CURRENCIES), "")
             units |= {n: currency} if currency and not row_units & CURRENCIES else {}
             points = _POINTS.get(figure.unit.casefold(), 0)

@@ -40,12 +40,12 @@ _COLUMN_SCALES = [  # in the head of a column alone: elsewhere the singular is a
 ]
 _MAGNITUDES = [  # in a sentence, behind a number
     (
-        re.compile(r"(?<=\d)\s?(?:mio\b\.?|mln\b\.?|millionen|millions|millones|milioni|miljoen)\b", re.I),
+        re.compile(r"(?<=\d)\s?(?:mio\b\.?|mln\b\.?|millionen|millions|millones|milioni|miljoen)(?!\w)", re.IGNORECASE),
         " million",
     ),
-    (re.compile(r"(?<=\d)\s?(?:mrd\b\.?|milliarden?|milliards?|miliard[io]|miljard)(?!\w)", re.I), " billion"),
-    (re.compile(r"(?<=\d)\s?(?:tsd\b\.?|tausend|mille|mila|duizend)(?!\w)", re.I), " thousand"),
-    (re.compile(r" (million|billion|thousand) (?:d['’]|de |di |of )(?=euro)", re.I), r" \1 "),
+    (re.compile(r"(?<=\d)\s?(?:mrd\b\.?|milliarden?|milliards?|miliard[io]|miljard)(?!\w)", re.IGNORECASE), " billion"),
+    (re.compile(r"(?<=\d)\s?(?:tsd\b\.?|tausend|mille|mila|duizend)(?!\w)", re.IGNORECASE), " thousand"),
+    (re.compile(r" (million|billion|thousand) (?:d['’]|de |di |of )(?=euro)", re.IGNORECASE), r" \1 "),
 ]
 
 

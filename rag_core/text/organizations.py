@@ -40,7 +40,7 @@ def find_captioned_name(text: str) -> str:
     caption = _CAPTION.search(text)
     above = text[: caption.start()].splitlines() if caption else []
     name = next(
-        (re.sub(r"\s+(?=[.,])", "", " ".join(line.split())) for line in reversed(above) if any(map(str.isalpha, line))),
+        (re.sub(r" (?=[.,])", "", " ".join(line.split())) for line in reversed(above) if any(map(str.isalpha, line))),
         "",
     )
     return name if len(name) <= _MAX_NAME_CHARS and not name.startswith("(") else ""

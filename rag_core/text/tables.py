@@ -162,12 +162,12 @@ def _heads_words(cells: Sequence[str], below: Iterator[Part]) -> bool:
 def _continues_header(heads: Sequence[str], cells: Sequence[str], below: Part | None) -> bool:
     """Return whether the row below a header is its second line: "In millions | 2015 | 2014" below "| May 31, |".
 
-    Its first cell is empty or says the scale of the figures, and the others have no digits but those of dates; or all
-    others are periods.
+    Its first cell is empty or says the scale of the figures, and the others have no digits but those of dates; or
+    all others are periods, below heads that have no label.
     """
     if len(cells) != len(heads) or not any(cells[1:]) or _is_alone(cells):
         return False
-    if cells[0] and not names_scale(cells[0]) and not all(map(is_period, cells[1:])):
+    if cells[0] and not names_scale(cells[0]) and (heads[0] or not all(map(is_period, cells[1:]))):
         return False
     heads_alone = ["", *cells[1:]]
     return not has_digit(remove_dates(heads_alone)) and _is_header(heads_alone, below, is_first=True)

@@ -61,6 +61,30 @@ PROSE = (
     "affect comparability."
 )
 SCALE = ("Statement of income", "Dollars in millions, except per share data")
+LAGE = """Kennzahlen in Mio. EUR, soweit nicht anders angegeben
+
+|  | Q3 2024 | Q3 2023 | Veränd. in % |
+Umsatz | 1.804,6 | 2.117,3 | −14,8
+Konzernergebnis | −38,4 | 112,6 | –
+Investitionen | 1.374,2 | 298,5 | 25,4
+|  | 30.09.2024 | 31.12.2023 |  |
+Mitarbeiter (Anzahl) | 11.872 | 11.540 | 2,9"""
+PARTS = """Segments, 52 weeks ended 30 March 2024, £m
+
+|  | Notes | Retail | Wholesale | Group |
+1. External revenue | 14 | 1,612.4 | 805.6 | 2,418.0
+2. Underlying operating profit | 15 | 133.8 | 71.5 | 205.3
+Like-for-like growth (bps) | | 130bps | 210bps | 155bps"""
+HIGHLIGHTS = """|  |  | Millions of yen |  | Thousands of U.S. dollars |
+For the years ended March 31 | 2020 | 2021 | 2022 | 2022
+Revenue | 1,043,600 | 995,940 | 1,128,914 | 9,231,449
+Employees | 75,608 | 79,944 | 77,642 | -"""
+CRORES = """Audited results (Rs. in crore, except per share data)
+
+|  | 31.03.2024 Audited | 31.03.2023 Audited |
+1. Revenue from operations | 12,473.18 | 11,206.54
+9. Profit for the period | 856.79 | 677.56
+Basic | 17.76 | 14.07"""
 TRUE = [
     (BALANCE, (), "At the end of May 2023, Tarnmoor held cash and cash equivalents of $2,410 million."),
     (BALANCE, (), "Cash and equivalents rose from $1,869 million at May 31, 2022 to $2,410 million at May 31, 2023."),
@@ -92,6 +116,16 @@ TRUE = [
     (CHANGES, (), "Investing used cash of $888 in the six months ended June 30, 2023."),
     (PROSE, (), "Depreciation went from $435 million in 2021 to $460 million in 2022 and $497 million in 2023."),
     (PROSE, (), "Net sales rose by 4 %, with an unfavorable impact of 1 % from items that affect comparability."),
+    (LAGE, (), "Der Umsatz ist im dritten Quartal 2024 auf 1.804,6 Mio. EUR gefallen."),
+    (LAGE, (), "Die Investitionen lagen im dritten Quartal 2024 bei rund 1,37 Milliarden Euro."),
+    (LAGE, (), "Revenue was €1,804.6 million in the third quarter of 2024, down 14.8 %."),
+    (LAGE, (), "Der Umsatz sank um 312,7 Mio. EUR, auf 1.804,6 Mio. EUR."),
+    (PARTS, (), "Wholesale had external revenue of about £806 million."),
+    (PARTS, (), "Retail and Wholesale had an external revenue of £1,612.4m and £805.6m, of the group's £2,418.0m."),
+    (HIGHLIGHTS, (), "In 2022 revenue was about $9.23 billion, or ¥1,128,914 million."),
+    (HIGHLIGHTS, (), "The number of employees fell by 2,302 to 77,642 in 2022."),
+    (CRORES, (), "Profit for the period was Rs. 856.79 crore, some 26 % more than the year before."),
+    (CRORES, (), "Revenue from operations rose to 124.73 billion by March 2024."),
 ]
 FALSE = [
     (BALANCE, (), "At the end of May 2022, Tarnmoor held cash and cash equivalents of $2,410 million."),
@@ -122,6 +156,14 @@ FALSE = [
     (CHANGES, (), "Pensions were a cost, and no income, of $222 in the three months ended June 30, 2023."),
     (CHANGES, (), "Investing brought cash of $888 in the six months ended June 30, 2023."),
     (PROSE, (), "Depreciation went from $497 million in 2021 to $460 million in 2022 and $435 million in 2023."),
+    (LAGE, (), "Der Umsatz ist im dritten Quartal 2024 auf 1.804,6 Tsd. EUR gefallen."),
+    (LAGE, (), "Der Umsatz ist im dritten Quartal 2023 auf 1.804,6 Mio. EUR gefallen."),
+    (PARTS, (), "Retail had external revenue of £805.6 million."),
+    (PARTS, (), "External revenue of Retail was £1,612.4."),
+    (PARTS, (), "External revenue of Retail was £14 million."),
+    (HIGHLIGHTS, (), "Revenue of 2022 was 1,128,914 thousand yen."),
+    (CRORES, (), "Profit for the period was 856.79 million rupees in March 2024."),
+    (CRORES, (), "Profit for the period fell by some 26 %, to Rs. 856.79 crore."),
 ]
 
 

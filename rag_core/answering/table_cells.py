@@ -113,18 +113,19 @@ def _list_cells(table: TextTable, headings: Sequence[str], before: int) -> Itera
     scale = read_scale(" ".join((table.scale, *headings)))
     columns, no_column = _read_columns(table.heads, scale), _Column(scale=scale)
     counts = Counter(row.cells[0] for row in table.rows if any(row.cells[1:]))
-    has_commas = has_decimal_commas(cell for row in table.rows for cell in row.cells[1:])
+    notes = {n for n, column in enumerate(columns) if column.is_of_notes}
+    has_commas = has_decimal_commas(
+        cell for row in table.rows for n, cell in enumerate(row.cells) if n and n not in notes
+    )
     units = {n: column.unit for n, column in enumerate(columns)}
     for row in table.rows:
         label, place = row.cells[0], (row.part.start - before, row.part.end - before)
         words = _read_label_words(label if counts[label] == 1 else f"{row.title} {label}")
         row_scale, row_units = read_scale(label), _read_units(label)
         for n, text in enumerate(row.cells[1:], 1):
-            if not (figure := parse_figure(write_decimal_points(text) if has_commas else text)):
+            if n in notes or not (figure := parse_figure(write_decimal_points(text) if has_commas else text)):
                 continue
             column = columns[n] if n < len(columns) else no_column
-            if column.is_of_notes:
-                continue
             named = {*row_units, *column.units, *_read_units(f"{figure.unit} 1 {figure.unit}")}
             currency = next(iter(named & CURRENCIES), "")
             units |= {n: currency} if currency and not row_units & CURRENCIES else {}

@@ -126,7 +126,8 @@ def _is_in_cell(amount: Amount, cell: TableCell) -> bool:
     factors: Sequence[int] = (1,) if is_share else cell.scales
     if amount.unit in CURRENCIES and cell.value >= MIN_SCALED and len(factors) > 1:
         factors = [factor for factor in factors if factor > 1]
-    return any(is_rounded(abs(amount.value), cell.value * factor, amount.digits) for factor in factors)
+    value, digits = abs(amount.value), amount.digits
+    return any(is_rounded(value, cell.value * factor, digits, is_about=amount.is_about) for factor in factors)
 
 
 def _compare_years(found: dict[Amount, list[TableCell]], years: Sequence[str]) -> Iterator[FactConflict]:

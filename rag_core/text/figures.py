@@ -19,7 +19,7 @@ FIGURE = re.compile(
     rf"|(?:[$€£¥]\s?)?[-–—]\s?%?|N/?[AM]|n/[am]|nm",
 )
 _PARTS = re.compile(
-    rf"(?P<sign>[-–−(]?)\s?(?P<currency>{_CURRENCIES})?\s?(?P<inner>[-–−(]?)\s?(?P<number>{_NUMBER})"
+    rf"(?P<sign>[-–−+(]?)\s?(?P<currency>{_CURRENCIES})?\s?(?P<inner>[-–−(]?)\s?(?P<number>{_NUMBER})"
     rf"\s?(?P<close>\)?)\s?(?P<unit>%|[^\W\d_]{{1,12}}\.?)?\s?\)?{_MARK}"
 )
 _SYMBOLS = {"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥"}
@@ -90,7 +90,7 @@ def parse_figure(text: str) -> Figure | None:
     if parts is None or (parts["close"] and "(" not in (parts["sign"], parts["inner"])):
         return None
     digits = Decimal(re.sub(r"[^\d.]", "", parts["number"]))
-    is_negative = bool(parts["sign"] or parts["inner"])
+    is_negative = bool(parts["sign"].strip("+") or parts["inner"])
     currency = (parts["currency"] or "").strip()
     unit = _SYMBOLS.get(currency, currency) or (parts["unit"] or "").rstrip(".")
     return Figure(-digits if is_negative else digits, unit)

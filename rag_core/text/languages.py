@@ -78,6 +78,12 @@ def guess_language(text: str) -> str:
     return next(language for language, count in counts.items() if count == best)
 
 
+def is_rather_english(text: str) -> bool:
+    """Return whether no other language has more of its frequent words in a text than English, as in one of none."""
+    counts = count_language_words(text)
+    return counts.pop("en") >= max(counts.values())
+
+
 def guess_question_language(text: str) -> str:
     """Return the language of a question as `guess_language` does, also by the words that only questions have.
 

@@ -3,9 +3,8 @@
 import re
 from collections.abc import Iterable
 
-from rag_core.text.languages import guess_language
+from rag_core.text.languages import is_rather_english
 
-POINT_LANGUAGES = frozenset(["en", ""])  # those whose decimals stand behind a point, and texts that do not tell
 MIN_GROUPED_FIGURES = 3  # such as "184.317", which tell by themselves that points group digits
 _GROUPS = r"\d{1,3}(?:[.\u0020\u00a0\u2009\u202f’']\d{3})+"
 _IN_WORDS = re.compile(rf"(?<![\w.,])(?:{_GROUPS}(?:,\d{{1,9}})?|\d{{1,9}},\d{{1,9}})(?![\w,]|\.\d)")
@@ -39,6 +38,9 @@ _COLUMN_SCALES = [  # in the head of a column alone: elsewhere the singular is a
     for factor, name in ((1_000, "thousand"), (1_000_000, "million"), (1_000_000_000, "billion"))
 ]
 _MAGNITUDES = [  # in a sentence, behind a number
+    (re.compile(r"(?<=\d)\s?M€"), " million euros"),
+    (re.compile(r"(?<=\d)\s?Mds?\s?€"), " billion euros"),
+    (re.compile(r"(?<=\d)\s?[kKT]€"), " thousand euros"),
     (
         re.compile(r"(?<=\d)\s?(?:mio\b\.?|mln\b\.?|millionen|millions|millones|milioni|miljoen)(?!\w)", re.IGNORECASE),
         " million",
@@ -80,7 +82,7 @@ def write_decimal_points(text: str) -> str:
 
 def write_in_english(text: str) -> str:
     """Return a text of another language with its numbers as in English: "1.204,5 Mio." as "1204.5 million"."""
-    if guess_language(text) in POINT_LANGUAGES:
+    if is_rather_english(text):
         return text
     text = write_decimal_points(text)
     for pattern, form in _MAGNITUDES:

@@ -79,6 +79,11 @@ HIGHLIGHTS = """|  |  | Millions of yen |  | Thousands of U.S. dollars |
 For the years ended March 31 | 2020 | 2021 | 2022 | 2022
 Revenue | 1,043,600 | 995,940 | 1,128,914 | 9,231,449
 Employees | 75,608 | 79,944 | 77,642 | -"""
+RESULTAT = """Compte de résultat (en millions d’euros, sauf données par action)
+
+|  | Notes | 2023 | 2022 retraité |
+Chiffre d’affaires | 4.1 | 8 417,3 | 7 962,8
+Croissance organique |  | +5,7% | –1,2%"""
 CRORES = """Audited results (Rs. in crore, except per share data)
 
 |  | 31.03.2024 Audited | 31.03.2023 Audited |
@@ -124,6 +129,8 @@ TRUE = [
     (PARTS, (), "Retail and Wholesale had an external revenue of £1,612.4m and £805.6m, of the group's £2,418.0m."),
     (HIGHLIGHTS, (), "In 2022 revenue was about $9.23 billion, or ¥1,128,914 million."),
     (HIGHLIGHTS, (), "The number of employees fell by 2,302 to 77,642 in 2022."),
+    (RESULTAT, (), "Le chiffre d'affaires 2023 du groupe est de 8,42 milliards d'euros."),
+    (RESULTAT, (), "Sales of 2023 were €8,417.3 million, after organic growth of 5.7 %."),
     (CRORES, (), "Profit for the period was Rs. 856.79 crore, some 26 % more than the year before."),
     (CRORES, (), "Revenue from operations rose to 124.73 billion by March 2024."),
 ]

@@ -58,6 +58,10 @@ def test_a_table_tells_how_it_writes_decimals(cells: list[str], has_commas: bool
         ("Der Umsatz ist auf 1.804,6 Mio. EUR gestiegen.", "Der Umsatz ist auf 1804.6 million EUR gestiegen."),
         ("Le résultat est de 2,85 milliards d'euros.", "Le résultat est de 2.85 billion euros."),
         ("Il debito era di 74.530 euro con 3,5 %.", "Il debito era di 74530 euro con 3.5 %."),
+        (
+            "Le résultat net a reculé d'un cinquième, à 481,4 M€.",
+            "Le résultat net a reculé d'un cinquième, à 481.4 million euros.",
+        ),
         ("The sections 1,2 and 3 of the act", "The sections 1,2 and 3 of the act"),
         ("Revenue was 1,204.5 million in the year.", "Revenue was 1,204.5 million in the year."),
     ],

@@ -260,9 +260,12 @@ def _is_said_to_be_computed(amount: Amount, claim: Words) -> bool:
     return not is_small and any(word.form in COMPUTING_FORMS for word in claim)
 
 
-def is_rounded(value: Decimal, exact: Decimal, digits: int) -> bool:
-    """Return whether a value, written with so many digits, is another one, or that rounded to MIN_ROUNDED_DIGITS up."""
-    return value == exact or (digits >= MIN_ROUNDED_DIGITS and _round_to_digits(exact, digits) == value)
+def is_rounded(value: Decimal, exact: Decimal, digits: int, *, is_about: bool = False) -> bool:
+    """Return whether a value, written with so many digits, is another one, or that rounded to MIN_ROUNDED_DIGITS up.
+
+    One that is said to be about it may have a digit less: "about 8.4 billion".
+    """
+    return value == exact or (digits >= MIN_ROUNDED_DIGITS - is_about and _round_to_digits(exact, digits) == value)
 
 
 def _round_to_digits(value: Decimal, digits: int) -> Decimal:

@@ -1,7 +1,7 @@
 """The figures of a passage's tables, each with what its row, its column and its table say of it."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import accumulate, chain, islice, pairwise
@@ -32,36 +32,35 @@ Place = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
+class TableColumn:
+    """What the head of a column says of its figures; `scale` is 1 where it says none."""
+
+    number: int
+    head: str = ""
+    years: frozenset[str] = frozenset()
+    months: frozenset[str] = frozenset()
+    units: frozenset[str] = frozenset()
+    scale: int = 1
+    words: frozenset[str] = frozenset()  # of the name of a part, such as "Retail"
+
+
+@dataclass(frozen=True, slots=True)
 class TableCell:
-    """A figure of a table without its sign, with all factors by which the table may have divided it."""
+    """A figure of a table without its sign, with all factors by which the table may have divided it.
+
+    `words` are those of the label, with its group where several rows have this label. `unit` is a currency, "percent"
+    or "", and `units` are all that the figure, its label and its head name.
+    """
 
     value: Decimal
     scales: tuple[int, ...]
     unit: str
-    column: int
-    head: str
-    years: frozenset[str]
+    column: TableColumn
     label: str
-    words: frozenset[str]  # of the label, with its group where several rows have this label
+    words: frozenset[str]
     place: Place
-    months: frozenset[str] = frozenset()
     sense: Sense | None = None
-    units: frozenset[str] = frozenset()  # that it, its label or its head names
-    head_words: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class _Column:
-    """What the head of a column says of its figures; `scale` is 1 where it says none."""
-
-    head: str = ""
-    years: frozenset[str] = frozenset()
-    months: frozenset[str] = frozenset()
-    unit: str = ""
     units: frozenset[str] = frozenset()
-    scale: int = 1
-    words: frozenset[str] = frozenset()
-    is_of_notes: bool = False
 
 
 def read_cells(chunk: Chunk) -> tuple[TableCell, ...]:
@@ -90,8 +89,8 @@ def _list_respective_cells(text: str) -> Iterator[TableCell]:
         years, amounts = list_years(words), [one for one in read_amounts(words) if not one.is_spelled_year]
         if len(years) == len(amounts):
             for n, (year, one) in enumerate(zip(years, amounts, strict=True)):
-                place = (part.start, part.end)
-                yield TableCell(abs(one.value), (1,), one.unit, n, year, frozenset([year]), "", frozenset(), place)
+                column = TableColumn(n, year, frozenset([year]))
+                yield TableCell(abs(one.value), (1,), one.unit, column, "", frozenset(), (part.start, part.end))
 
 
 def list_years(words: Words) -> list[str]:
@@ -111,58 +110,59 @@ def _list_cells(table: TextTable, headings: Sequence[str], before: int) -> Itera
     the table.
     """
     scale = read_scale(" ".join((table.scale, *headings)))
-    columns, no_column = _read_columns(table.heads, scale), _Column(scale=scale)
+    columns = _read_columns(table.heads, scale)
+    of_notes = {column.number for column in columns if column.head.casefold().rstrip(".") in _NOTES}
     counts = Counter(row.cells[0] for row in table.rows if any(row.cells[1:]))
-    notes = {n for n, column in enumerate(columns) if column.is_of_notes}
     has_commas = has_decimal_commas(
-        cell for row in table.rows for n, cell in enumerate(row.cells) if n and n not in notes
+        cell for row in table.rows for n, cell in enumerate(row.cells) if n and n not in of_notes
     )
-    units = {n: column.unit for n, column in enumerate(columns)}
+    currencies = {column.number: _get_currency(column.units) for column in columns}
     for row in table.rows:
         label, place = row.cells[0], (row.part.start - before, row.part.end - before)
         words = _read_label_words(label if counts[label] == 1 else f"{row.title} {label}")
         row_scale, row_units = read_scale(label), _read_units(label)
         for n, text in enumerate(row.cells[1:], 1):
-            if n in notes or not (figure := parse_figure(write_decimal_points(text) if has_commas else text)):
+            if n in of_notes or not (figure := parse_figure(write_decimal_points(text) if has_commas else text)):
                 continue
-            column = columns[n] if n < len(columns) else no_column
-            named = {*row_units, *column.units, *_read_units(f"{figure.unit} 1 {figure.unit}")}
-            currency = next(iter(named & CURRENCIES), "")
-            units |= {n: currency} if currency and not row_units & CURRENCIES else {}
-            points = _POINTS.get(figure.unit.casefold(), 0)
-            is_negative = figure.value < 0
+            column = columns[n] if n < len(columns) else TableColumn(n, scale=scale)
+            units = row_units | column.units | _read_units(f"{figure.unit} 1 {figure.unit}")
+            currency = _get_currency(units)
+            currencies |= {n: currency} if currency and not _get_currency(row_units) else {}
+            points = _POINTS.get(figure.unit.casefold())
+            sense = read_sense(column.head, is_negative=figure.value < 0) or read_sense(
+                label, is_negative=figure.value < 0
+            )
             yield TableCell(
                 abs(figure.value) * (points or 1),
                 tuple({1, row_scale if row_scale > 1 else column.scale}),
-                "percent" if points else currency or units.get(n, ""),
-                n,
-                column.head,
-                column.years,
+                "percent" if points else currency or currencies.get(n, ""),
+                column,
                 label,
                 words,
                 place,
-                column.months,
-                read_sense(column.head, is_negative=is_negative) or read_sense(label, is_negative=is_negative),
-                frozenset(named),
-                column.words,
+                sense,
+                units,
             )
 
 
-def _read_columns(heads: Sequence[str], scale: int) -> list[_Column]:
+def _read_columns(heads: Sequence[str], scale: int) -> list[TableColumn]:
     """Return what heads say; one without a scale has that of a head before it, else of one behind it, else `scale`."""
     scales = [read_scale(head) for head in heads]
     first = next((one for one in scales if one > 1), scale)
     latest = accumulate(scales, lambda before, one: one if one > 1 else before, initial=first)
-    return [_read_column(head, one) for head, one in zip(heads, islice(latest, 1, None), strict=True)]
+    return [
+        _read_column(n, head, one) for n, (head, one) in enumerate(zip(heads, islice(latest, 1, None), strict=True))
+    ]
 
 
-def _read_column(head: str, scale: int) -> _Column:
-    units = _read_units(head)
+def _read_column(number: int, head: str, scale: int) -> TableColumn:
     years, months = frozenset(YEAR_PATTERN.findall(head)), list_months(read_words(head))
     name = "" if names_scale(head) or has_digit(remove_dates(["", head])) else head
-    words = _read_label_words(name) - months
-    is_of_notes = head.casefold().rstrip(".") in _NOTES
-    return _Column(head, years, months, next(iter(units & CURRENCIES), ""), units, scale, words, is_of_notes)
+    return TableColumn(number, head, years, months, _read_units(head), scale, _read_label_words(name) - months)
+
+
+def _get_currency(units: Set[str]) -> str:
+    return min(units & CURRENCIES, default="")
 
 
 def _read_units(text: str) -> frozenset[str]:

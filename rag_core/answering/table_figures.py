@@ -60,7 +60,7 @@ def look_up_figures(claim: Words, chunk: Chunk) -> FoundFigures:
     ]
     wrong = {conflict.word for conflict in conflicts}
     placed = [one for one in found if one.text not in wrong]
-    dated = {year for one in placed for cell in found[one] for year in cell.years if year in years}
+    dated = {year for one in placed for cell in found[one] for year in cell.column.years if year in years}
     rows = _list_meant_rows(cells, [cell for one in placed for cell in nearest[one]], named)
     computed = [
         one
@@ -90,14 +90,15 @@ def _is_change(amount: Amount, rows: Sequence[Sequence[TableCell]], claim: Words
 
 
 def _is_of_other_period(one: TableCell, other: TableCell) -> bool:
-    is_beside = abs(one.column - other.column) == 1  # the word above both stands in one of their heads
-    is_alike = is_beside or len(set(remove_dates(["", one.head, other.head]))) == 2
-    return is_alike and one.years != other.years and bool(one.years and other.years) and one.scales == other.scales
+    now, then = one.column, other.column
+    is_beside = abs(now.number - then.number) == 1  # the word above both stands in one of their heads
+    is_alike = is_beside or len(set(remove_dates(["", now.head, then.head]))) == 2
+    return is_alike and now.years != then.years and bool(now.years and then.years) and one.scales == other.scales
 
 
 def _select_nearest(cells: Sequence[TableCell], years: Sequence[str], named: Set[str]) -> list[TableCell]:
     """Return those of the cells with a figure that stand in a year of the claim, and of these the ones it names."""
-    dated = [cell for cell in cells if not cell.years.isdisjoint(years)] or cells
+    dated = [cell for cell in cells if not cell.column.years.isdisjoint(years)] or cells
     return [cell for cell in dated if _has_all(named, cell.words)] or list(dated)
 
 
@@ -133,21 +134,21 @@ def _is_in_cell(amount: Amount, cell: TableCell) -> bool:
 def _compare_years(found: dict[Amount, list[TableCell]], years: Sequence[str]) -> Iterator[FactConflict]:
     """Yield the figures that no cell has in a year of the claim."""
     known = set(years)
-    dated = {one: cells for one, cells in found.items() if known and all(cell.years for cell in cells)}
+    dated = {one: cells for one, cells in found.items() if known and all(cell.column.years for cell in cells)}
     is_paired = len(years) == len(found) > 1
     wanted = {one: {years[n]} if is_paired else known for n, one in enumerate(found)}
-    wrong = [one for one, cells in dated.items() if not any(cell.years & wanted[one] for cell in cells)]
+    wrong = [one for one, cells in dated.items() if not any(cell.column.years & wanted[one] for cell in cells)]
     if len(known) < len(found) and len(wrong) < len(dated):
         return
     for one in wrong:
-        yield FactConflict("date", one.text, dated[one][0].head)
+        yield FactConflict("date", one.text, dated[one][0].column.head)
 
 
 def _compare_months(found: Mapping[Amount, Sequence[TableCell]], months: Set[str]) -> Iterator[FactConflict]:
     """Yield the figures of which all cells are of six months where the claim is of three alone."""
     for one, cells in found.items():
-        if len(months) == 1 and all(cell.months and cell.months.isdisjoint(months) for cell in cells):
-            yield FactConflict("date", one.text, cells[0].head)
+        if len(months) == 1 and all(cell.column.months and cell.column.months.isdisjoint(months) for cell in cells):
+            yield FactConflict("date", one.text, cells[0].column.head)
 
 
 def _compare_senses(
@@ -168,8 +169,8 @@ def _compare_rows(
     for one, matches in found.items():
         if one.unit == "percent" or any(not cell.words or cell.words in names for cell in matches):
             continue
-        columns = {(cell.column, cell.head) for cell in matches}
-        other = next((cell for cell in other_cells if (cell.column, cell.head) in columns), None)
+        columns = {cell.column for cell in matches}
+        other = next((cell for cell in other_cells if cell.column in columns), None)
         if other:
             yield FactConflict("number", one.text, f"{other.label}: {other.value}")
 
@@ -182,13 +183,13 @@ def _compare_columns(
     Parts are told by their scale, "in millions": columns without one may be of different measures.
     """
     parts = [cell for cell in cells if len(cell.scales) > 1]
-    meant = {(cell.place, cell.head_words) for cell in parts if _has_all(named, cell.head_words)}
+    meant = {(cell.place, cell.column.words) for cell in parts if _has_all(named, cell.column.words)}
     for one, matches in found.items():
-        is_part = one.unit != "percent" and all(cell.head_words for cell in matches)
-        if is_part and not any(_has_all(named, cell.head_words) for cell in matches):
+        is_part = one.unit != "percent" and all(cell.column.words for cell in matches)
+        if is_part and not any(_has_all(named, cell.column.words) for cell in matches):
             other = next((words for cell in matches for place, words in meant if place == cell.place), None)
             if other:
-                yield FactConflict("number", one.text, matches[0].head)
+                yield FactConflict("number", one.text, matches[0].column.head)
 
 
 def _has_all(named: Set[str], words: Set[str]) -> bool:

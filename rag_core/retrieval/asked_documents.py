@@ -31,14 +31,15 @@ def find_asked_documents(query_text: str, ranking: Ranking) -> SharesByDocument:
     """Return how far the question names each document found; empty where it names none of them.
 
     Only titles with a year or a period count, as reports have it. The share is that of the question's names, as far as
-    any title has them, times how far the title is of the question's periods.
+    any title has them, times how far the title is of the question's periods. A question without a period, whose names
+    the title of another document has as well, names no report.
     """
     titles = {hit.chunk.document_id: hit.chunk.title for hit in ranking}
     terms = {id: of_title for id, title in titles.items() if (of_title := _extract_title_terms(title))}
     if not terms:
         return {}
     known = _extract_names(query_text) & frozenset().union(*terms.values())
-    if not known:
+    if not known or _is_of_others(query_text, known, [title for id, title in titles.items() if id not in terms]):
         return {}
     return {
         id: len(known & terms[id]) / len(known) * _weigh_period(query_text, title) if id in terms else 0.0
@@ -99,6 +100,12 @@ def _extract_names(query_text: str) -> frozenset[str]:
     words: Sequence[str] = WORD_PATTERN.findall(asked)
     names = words if asked.islower() else [*words[:1], *(word for word in words if not word.islower())]
     return extract_terms(" ".join(names))
+
+
+def _is_of_others(query_text: str, names: Set[str], titles: Sequence[str]) -> bool:
+    """Return whether one of the titles without a period has all names of a question without one."""
+    is_dated = _YEAR.search(query_text) or find_periods(query_text)
+    return not is_dated and any(names <= extract_terms(title) for title in titles)
 
 
 def _weigh_period(query_text: str, title: str) -> float:

@@ -99,6 +99,13 @@ def test_a_report_is_named_as_far_as_it_has_the_names_and_one_that_has_most_of_t
     assert select_best_documents(shares) == {"oak23"}
 
 
+def test_a_name_that_another_document_has_as_well_names_no_report_without_a_period() -> None:
+    hits = find(("notes", "Text"), ("oak23", "Text"), ("tarn23", "Text"))
+    assert find_asked_documents("What do the Oakhollow notes say?", hits) == {}
+    assert find_asked_documents("What do the Oakhollow notes say of 2023?", hits)["oak23"] == 1.0
+    assert find_asked_documents("What does Tarnmoor say?", hits)["tarn23"] == 1.0
+
+
 def test_a_question_that_names_no_report_changes_nothing() -> None:
     hits = find(("oak23", "Prose"), ("tarn23", FIGURES))
     assert lift("What was the revenue in FY2023?", hits) == hits

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from functools import lru_cache
+from itertools import islice
 
 from rag_core.core.model import Hit, Ranking
 from rag_core.core.rankings import LEG_SIGNALS, NAMED_SIGNAL, normalize_search_scores
@@ -71,8 +72,8 @@ def give_figures_room(ranking: Ranking, shares: SharesByDocument) -> list[Hit]:
     if not shares:
         return list(ranking)
     best = select_best_documents(shares)
-    figures = [hit for hit in ranking if hit.chunk.document_id in best and holds_figures(hit.chunk.content)]
-    roomy = {hit.chunk.id for hit in figures[:FIGURES_ROOM]}
+    figures = (hit for hit in ranking if hit.chunk.document_id in best and holds_figures(hit.chunk.content))
+    roomy = {hit.chunk.id for hit in islice(figures, FIGURES_ROOM)}
     head = ranking[:ROOM_HITS]
     others = [hit.chunk.id for hit in head if hit.chunk.id not in roomy]
     kept = roomy | set(others[: ROOM_HITS - len(roomy)])
@@ -82,7 +83,8 @@ def give_figures_room(ranking: Ranking, shares: SharesByDocument) -> list[Hit]:
 
 def select_best_documents(shares: SharesByDocument) -> Set[str]:
     """Return the ids of the documents that the question names most."""
-    return {id for id, share in shares.items() if share == max(shares.values())}
+    best = max(shares.values(), default=0.0)
+    return {id for id, share in shares.items() if share == best}
 
 
 @lru_cache(maxsize=1024)  # a title is that of many passages and of many questions

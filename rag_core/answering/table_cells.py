@@ -129,9 +129,7 @@ def _list_cells(table: TextTable, headings: Sequence[str], before: int) -> Itera
             currency = _get_currency(units)
             currencies |= {n: currency} if currency and not _get_currency(row_units) else {}
             points = _POINTS.get(figure.unit.casefold())
-            sense = read_sense(column.head, is_negative=figure.value < 0) or read_sense(
-                label, is_negative=figure.value < 0
-            )
+            senses = (read_sense(name, is_negative=figure.value < 0) for name in (column.head, label))
             yield TableCell(
                 abs(figure.value) * (points or 1),
                 tuple({1, row_scale if row_scale > 1 else column.scale}),
@@ -140,7 +138,7 @@ def _list_cells(table: TextTable, headings: Sequence[str], before: int) -> Itera
                 label,
                 words,
                 place,
-                sense,
+                next(filter(None, senses), None),
                 units,
             )
 

@@ -60,8 +60,15 @@ _NUMBER_WORDS = {
 # claims are compared with the same few passages again and again: 5 of 6 texts of an answer were read before
 REMEMBERED_TEXTS, MAX_REMEMBERED_CHARS = 128, 4_000
 MAX_NUMBER_WORDS = 16  # of one number; "hundred hundred hundred …" would be one of too many digits to be written
-_MAGNITUDES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-_MAGNITUDES |= {"lakh": 10**5, "crore": 10**7}  # of India
+_MAGNITUDES = {  # "lakh" and "crore" are of India
+    "hundred": 100,
+    "thousand": 1000,
+    "lakh": 10**5,
+    "million": 10**6,
+    "crore": 10**7,
+    "billion": 10**9,
+    "trillion": 10**12,
+}
 _EXACT_CONTEXT = Context(prec=100_000)  # digits: with the default of 28, two long serial numbers may become equal
 _CURRENCIES = {"$": "usd", "£": "gbp", "€": "eur", "¥": "jpy"}
 

@@ -37,6 +37,7 @@ _COLUMN_SCALES = [  # in the head of a column alone: elsewhere the singular is a
     (factor, re.compile(rf"(?<!\bper\s)\b{name}\b", re.IGNORECASE))
     for factor, name in ((1_000, "thousand"), (1_000_000, "million"), (1_000_000_000, "billion"))
 ]
+_AMOUNT = re.compile(r"\d|euro", re.IGNORECASE)  # without which there is nothing to write anew
 _MAGNITUDES = [  # in a sentence, behind a number
     (re.compile(r"(?<=\d)\s?M€"), " million euros"),
     (re.compile(r"(?<=\d)\s?Mds?\s?€"), " billion euros"),
@@ -82,7 +83,7 @@ def write_decimal_points(text: str) -> str:
 
 def write_in_english(text: str) -> str:
     """Return a text of another language with its numbers as in English: "1.204,5 Mio." as "1204.5 million"."""
-    if is_rather_english(text):
+    if not _AMOUNT.search(text) or is_rather_english(text):
         return text
     text = write_decimal_points(text)
     for pattern, form in _MAGNITUDES:

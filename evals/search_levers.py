@@ -49,7 +49,7 @@ def _score_alike(legs: Sequence[Sequence[float | None]]) -> list[float]:
 BUILD_TEXT_CLAUSES = LexicalIndex._build_text_clauses
 LEVERS: Mapping[str, Sequence[Switch]] = {
     "no stop words": [partial(patch.object, LexicalIndex, "_build_text_clauses", _build_clauses_of_all_words)],
-    "titles at 0.7, not 1": [partial(patch.object, lexical_index, "TITLE_WEIGHT", 1.0)],
+    "titles at 0.7, not 1": [partial(patch.dict, lexical_index.FIELD_WEIGHTS, title=1.0)],
     "pairs of terms": [partial(patch.object, lexical_index, "MAX_QUERY_PAIRS", 0)],
     "fusion by score": [partial(patch.object, search, "average_normalized_scores", _score_alike)],
     "codes first": [

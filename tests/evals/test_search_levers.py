@@ -42,9 +42,9 @@ def test_each_lever_is_compared_alone_and_beside_the_others(
 
 
 def test_a_lever_is_off_within_its_block_and_on_after_it() -> None:
-    weight = lexical_index.TITLE_WEIGHT
+    weight = lexical_index.FIELD_WEIGHTS["title"]
     with search_levers.switch_off(search_levers.LEVERS):
-        assert lexical_index.TITLE_WEIGHT == 1.0
+        assert lexical_index.FIELD_WEIGHTS["title"] == 1.0
         assert vars(index)["sort_by_code_matches"] is not sort_by_code_matches
-    assert weight == lexical_index.TITLE_WEIGHT
+    assert weight == lexical_index.FIELD_WEIGHTS["title"]
     assert vars(index)["sort_by_code_matches"] is sort_by_code_matches

@@ -32,9 +32,9 @@ async def test_a_word_counts_less_in_the_title_than_in_the_content() -> None:
 
 
 async def test_words_that_follow_one_another_as_in_the_question_count_more() -> None:
-    """Also with one word between them, such as a preposition, which the question or the passage may leave out."""
+    """Also with stop words between them, which the question or the passage may leave out."""
     store = EmbeddedStore(None)
-    await put(store, "manual", ["oil valve hose pressure", "oil pressure valve hose", "oil of pressure hose"])
+    await put(store, "manual", ["oil valve hose pressure", "oil pressure valve hose", "oil of the pressure hose valve"])
     found = await find(store, "Is the oil pressure fine?", how="words")
     assert ids(found) == ["manual:001", "manual:002", "manual:000"]
     assert found[1].score > found[2].score

@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 import apsw
@@ -19,16 +18,15 @@ from rag_core.core.foreign_failures import ForeignFailures
 from rag_core.stores.embedded import lexical_checksums, records
 from rag_core.stores.embedded.filters import collect_stored_field_values, encode_field_value_term
 from rag_core.stores.embedded.records import AddedChunk, ScoredRow, WorkflowState
-from rag_core.stores.embedded.text_analysis import build_text_analyzer
+from rag_core.stores.embedded.text_analysis import build_text_analyzer, list_stem_pairs
 from rag_core.text.index_terms import extract_code_terms, normalize_characters
 
 WRITER_LOCK_WAIT_S = 12.0  # of the 20 that a search has; on a machine with fifty busy processes a commit took over 5
 FIRST_POLL_S, LONGEST_POLL_S = 0.01, 0.2  # of the writer's lock, each time twice as long: a look reads the index
 WRITER_HEAP_BYTES = 50_000_000
 MAX_QUERY_TERMS = 1024  # of a query, as in Lucene; a whole passage has fewer
-TITLE_WEIGHT = 0.7  # of a match in the title beside one in the content, where a title mostly stands, too
-PAIR_WEIGHT = 0.25  # of two terms that follow one another, whose phrase tantivy weighs by the rarity of both
-PAIR_SLOP = 1  # words between the two: "return on equity" is found by "return equity"
+# of a match beside one in the content, where a title mostly stands, too; a pair is of two terms that follow one another
+FIELD_WEIGHTS = {"title": 0.7, "pairs": 0.4}
 MAX_QUERY_PAIRS = 32  # a question has fewer; a query of whole passages is about many things at once
 MAX_SINGLE_TERM_QUERIES = 16  # up to here one query per term is faster than a term set query
 MAX_LOOKED_UP_SHARE = 0.1  # of all chunks: among more admitted ones, looking up each term costs more than it saves
@@ -147,15 +145,12 @@ class LexicalIndex:
         terms = [(field, stem) for stem in dict.fromkeys(stems) for field in ("content", "title")]
         terms += [("pieces", piece) for piece in dict.fromkeys(extract_code_terms(text))]
         clauses = [self._build_term_query(field, term) for field, term in terms[:MAX_QUERY_TERMS]]
-        pairs = list(dict.fromkeys(pairwise(stems)))[:MAX_QUERY_PAIRS]
-        return clauses + [self._build_pair_query(pair) for pair in pairs]
+        pairs = list(dict.fromkeys(list_stem_pairs(stems)))[:MAX_QUERY_PAIRS]
+        return clauses + [self._build_term_query("pairs", pair) for pair in pairs]
 
     def _build_term_query(self, field: str, term: str) -> Query:
         query = Query.term_query(self._schema, field, term, "freq")
-        return Query.boost_query(query, TITLE_WEIGHT) if field == "title" else query
-
-    def _build_pair_query(self, pair: tuple[str, str]) -> Query:
-        return Query.boost_query(Query.phrase_query(self._schema, "content", list(pair), PAIR_SLOP), PAIR_WEIGHT)
+        return Query.boost_query(query, FIELD_WEIGHTS[field]) if field in FIELD_WEIGHTS else query
 
     def _make_empty_index(self, folder: Path) -> None:
         """Make an index with its checksums where there is none; another process must not find it without them."""
@@ -249,6 +244,7 @@ class LexicalIndex:
             "version": added.version,
             "content": content,
             "title": title,
+            "pairs": " ".join(list_stem_pairs(self._analyze_without_stop_words(content))),
             "pieces": " ".join(extract_code_terms(f"{title}\n{content}")),
             "readers": sorted(added.readers),
             "facts": [encode_field_value_term(*fact) for fact in collect_stored_field_values(chunk)],
@@ -292,6 +288,7 @@ def _build_tantivy_schema() -> tantivy.Schema:
     schema.add_integer_field("version", indexed=True)  # signed: deleting by an unsigned term deletes nothing (0.27)
     schema.add_text_field("content", tokenizer_name="stems", index_option="position")
     schema.add_text_field("title", tokenizer_name="stems", index_option="freq")
+    schema.add_text_field("pairs", tokenizer_name="whitespace", index_option="freq")
     schema.add_text_field("pieces", tokenizer_name="whitespace", index_option="freq")
     for field in ("readers", "facts"):
         schema.add_text_field(field, tokenizer_name="raw", index_option="basic")

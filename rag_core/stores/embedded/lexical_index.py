@@ -286,7 +286,7 @@ def _build_tantivy_schema() -> tantivy.Schema:
     schema = tantivy.SchemaBuilder()
     schema.add_integer_field("row", fast=True)
     schema.add_integer_field("version", indexed=True)  # signed: deleting by an unsigned term deletes nothing (0.27)
-    schema.add_text_field("content", tokenizer_name="stems", index_option="position")
+    schema.add_text_field("content", tokenizer_name="stems", index_option="freq")
     schema.add_text_field("title", tokenizer_name="stems", index_option="freq")
     schema.add_text_field("pairs", tokenizer_name="whitespace", index_option="freq")
     schema.add_text_field("pieces", tokenizer_name="whitespace", index_option="freq")

@@ -22,7 +22,10 @@ from rag_core.text.terms import WORD_PATTERN, extract_terms
 DOCUMENT_BONUS = 0.8
 FIGURES_BONUS = 0.3
 OTHER_PERIOD_SHARE = 0.2  # of the bonus, for another period of the same company: a report has the years before as well
-ROOM_HITS, FIGURES_ROOM = 10, 5  # of so many first hits, so many are passages of figures: decision 137
+# of so many first hits, so many are passages of figures: of those that are judged (decision 137), and of those that an
+# answer is made from, where a figure is asked for (decision 143)
+JUDGED_HITS, JUDGED_FIGURES = 10, 5
+ANSWERING_HITS, ANSWERING_FIGURES = 5, 4
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 
 SharesByDocument = Mapping[str, float]  # how far a question names a document, 0..1, by its id
@@ -63,8 +66,10 @@ def lift_asked_documents(query_text: str, ranking: Ranking, shares: SharesByDocu
     return [*lifted, *ranking[STANDING_DEPTH:]]
 
 
-def give_figures_room(ranking: Ranking, shares: SharesByDocument) -> list[Hit]:
-    """Return the ranking with half of its first ten passages of figures, of the documents that the question names most.
+def give_figures_room(
+    ranking: Ranking, shares: SharesByDocument, *, within: int = JUDGED_HITS, room: int = JUDGED_FIGURES
+) -> list[Hit]:
+    """Return the ranking with `room` of its first `within` hits passages of figures, of the documents named most.
 
     Statements have few words, and prose about their subject hides them. The last of the other hits make room; without
     enough such passages less is moved, and nothing where the question names no document.
@@ -73,12 +78,23 @@ def give_figures_room(ranking: Ranking, shares: SharesByDocument) -> list[Hit]:
         return list(ranking)
     best = select_best_documents(shares)
     figures = (hit for hit in ranking if hit.chunk.document_id in best and holds_figures(hit.chunk.content))
-    roomy = {hit.chunk.id for hit in islice(figures, FIGURES_ROOM)}
-    head = ranking[:ROOM_HITS]
-    others = [hit.chunk.id for hit in head if hit.chunk.id not in roomy]
-    kept = roomy | set(others[: ROOM_HITS - len(roomy)])
+    roomy = {hit.chunk.id for hit in islice(figures, room)}
+    others = [hit.chunk.id for hit in ranking[:within] if hit.chunk.id not in roomy]
+    kept = roomy | set(others[: within - len(roomy)])
     first = [hit for hit in ranking if hit.chunk.id in kept]
     return [*first, *(hit for hit in ranking if hit.chunk.id not in kept)]
+
+
+def give_asked_figures_room(query_text: str, names_text: str, ranking: Ranking) -> list[Hit]:
+    """Return the ranking with four of its first five hits passages of figures of the report that a question names.
+
+    A cross-encoder takes rows of figures for worse than prose about them. Only a question for a figure is answered
+    from rows; the report's name may stand in `names_text`, which has the question's context.
+    """
+    if not asks_for_figure(query_text):
+        return list(ranking)
+    shares = find_asked_documents(names_text, ranking)
+    return give_figures_room(ranking, shares, within=ANSWERING_HITS, room=ANSWERING_FIGURES)
 
 
 def select_best_documents(shares: SharesByDocument) -> Set[str]:

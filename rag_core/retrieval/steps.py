@@ -16,6 +16,7 @@ from rag_core.core.ports import LLM
 from rag_core.core.presets import FEW_SEMANTIC_CANDIDATES, Query
 from rag_core.core.run import Run
 from rag_core.retrieval import conversation
+from rag_core.retrieval.asked_documents import give_asked_figures_room
 from rag_core.retrieval.captions import add_lexical_captions, extract_captions_and_answers
 from rag_core.retrieval.cross_encoding import has_semantic_scores, rerank_hits
 from rag_core.retrieval.expansion import QueryExpansion, generate_expansion
@@ -116,9 +117,10 @@ async def rerank_with_cross_encoder(ranking: Ranking, query: Query, kit: Kit, ru
     """Rerank the head of a ranking by cross-encoder; return the ranking unchanged when that is off or fails."""
     if not query.preset.search.reranked_hits:
         return ranking
-    if has_semantic_scores(ranking[: query.preset.search.reranked_hits]):
+    is_judged = has_semantic_scores(ranking[: query.preset.search.reranked_hits])
+    if is_judged:
         run.techniques["ranker"] = "semantic ranker of the search service"
-    return await run.attempt(
+    reranked = await run.attempt(
         "semantic",
         rerank_hits(
             query.text,
@@ -131,6 +133,7 @@ async def rerank_with_cross_encoder(ranking: Ranking, query: Query, kit: Kit, ru
         fallback="the order of the search",
         within_s=RERANK_TIMEOUT_S,
     )
+    return reranked if is_judged else give_asked_figures_room(query.text, query.text_in_context, reranked)
 
 
 async def grade_passages(ranking: Ranking, query: Query, kit: Kit, run: Run) -> Ranking:

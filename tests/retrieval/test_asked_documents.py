@@ -5,17 +5,20 @@ import pytest
 from rag_core.core.model import Hit
 from rag_core.core.presets import resolve_preset
 from rag_core.core.rankings import NAMED_SIGNAL
+from rag_core.core.run import Run
 from rag_core.retrieval.asked_documents import (
     DOCUMENT_BONUS,
     FIGURES_BONUS,
     OTHER_PERIOD_SHARE,
     find_asked_documents,
+    give_asked_figures_room,
     give_figures_room,
     lift_asked_documents,
     select_best_documents,
 )
 from rag_core.retrieval.candidates import choose_candidates
-from tests.fakes import SCOPE, chunk
+from rag_core.retrieval.steps import rerank_with_cross_encoder
+from tests.fakes import SCOPE, chunk, filled, kit, query
 
 FIGURES = "\n".join(f"Row {n} | {n},204 | ({n}.5)" for n in range(6))
 TITLES = {
@@ -134,3 +137,25 @@ def test_half_of_the_first_ten_are_figures_of_the_named_report() -> None:
     assert sorted(map(id, roomy)) == sorted(map(id, hits))
     assert give_figures_room(roomy, {"oak23": 1.0, "oak22": 0.2}) == roomy
     assert give_figures_room(hits, {}) == hits
+
+
+def test_four_of_the_five_that_answer_a_question_for_a_figure_are_figures_of_the_named_report() -> None:
+    prose = [("oak23", f"Prose {n}") for n in range(6)]
+    hits = find(*prose, ("oak22", FIGURES), *[("oak23", f"{FIGURES}\n{n}") for n in range(5)])
+    asked, context = "What was the revenue?", "What was the revenue of Oakhollow in FY2023?"
+    roomy = give_asked_figures_room(asked, context, hits)
+    assert [hit.chunk.id for hit in roomy[:5]] == ["oak23-0", *(f"oak23-{n}" for n in range(7, 11))]
+    assert sorted(map(id, roomy)) == sorted(map(id, hits))
+    assert give_asked_figures_room("Who audits it?", context, hits) == hits
+    assert give_asked_figures_room(asked, asked, hits) == hits
+
+
+async def test_figures_have_their_room_behind_a_cross_encoder_and_not_behind_a_search_service_that_ranks() -> None:
+    prose = [("oak23", f"The revenue grew, {n}") for n in range(6)]
+    hits = find(*prose, *[("oak23", f"{FIGURES}\n{n}") for n in range(4)])
+    asked = query("What was the revenue of Oakhollow in FY2023?", "standard")
+    judged = await rerank_with_cross_encoder(hits, asked, kit(await filled()), Run())
+    assert [FIGURES in hit.chunk.content for hit in judged[:5]] == [False, True, True, True, True]
+    ranked = [replace(hit, signals={"semantic": 0.9 - n / 100}) for n, hit in enumerate(hits)]
+    kept = await rerank_with_cross_encoder(ranked, asked, kit(await filled()), Run())
+    assert [hit.chunk.id for hit in kept] == [hit.chunk.id for hit in hits]

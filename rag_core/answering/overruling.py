@@ -1,16 +1,18 @@
 """Facts over every judge: no model's "supported" stands on a number, unit or date that the passages do not have."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 
 from rag_core.answering.alignment import align_words
 from rag_core.answering.citations import ClaimPassage
 from rag_core.answering.clauses import find_clause_conflicts, select_confirmed
+from rag_core.answering.facts.amount_reading import read_amounts
 from rag_core.answering.facts.comparison import (
     compute_word_share,
     find_fact_conflicts,
     read_words,
 )
+from rag_core.answering.facts.computed_amounts import find_computed_amounts
 from rag_core.answering.facts.conflicts import FactConflict
 from rag_core.answering.facts.notations import rewrite_amounts
 from rag_core.answering.table_figures import FoundFigures, look_up_figures
@@ -50,7 +52,8 @@ def overrule_by_facts(
     if compute_word_share(claim_text, deciding) >= MIN_OVERRULING_SHARE:
         missing += select_confirmed([conflict for conflict in conflicts if conflict.stated], alignment)
     missing += _select_amounts(find_clause_conflicts(alignment))
-    missing, elsewhere = ([c for c in of if c.word not in found.placed] for of in (missing, elsewhere))
+    settled = found.placed | _list_computed(claim_text, [*missing, *elsewhere, *found.conflicts], found.placed)
+    missing, elsewhere = ([c for c in of if c.word not in settled] for of in (missing, elsewhere))
     missing += found.conflicts
     if not missing and not elsewhere:
         return judgement
@@ -66,6 +69,15 @@ def _look_up_figures(claim_text: str, passages: Sequence[ClaimPassage], judgemen
     if judgement.passage is None:
         return FoundFigures(frozenset(), ())
     return look_up_figures(read_words(rewrite_amounts(claim_text)), passages[judgement.passage].chunk)
+
+
+def _list_computed(claim_text: str, conflicts: Sequence[FactConflict], placed: Set[str]) -> Set[str]:
+    """Return the figures of a claim, as it has them, that follow from those without a conflict."""
+    claim = read_words(rewrite_amounts(claim_text))
+    wrong = {conflict.word for conflict in conflicts} - placed
+    amounts = read_amounts(claim) if wrong else []
+    known = [one for one in amounts if one.text not in wrong]
+    return {one.text for one in find_computed_amounts(amounts, known, claim)}
 
 
 def _find_framed_conflicts(claim_text: str, text: str, frame: str, question: str) -> list[FactConflict]:

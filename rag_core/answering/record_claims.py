@@ -14,8 +14,8 @@ from rag_core.answering.alignment import RELATION_WORDS
 from rag_core.answering.citations import ClaimPassage
 from rag_core.answering.computing.degrees import MEASURING_VERBS, is_measured_by
 from rag_core.answering.facts.amount_reading import parse_amount
-from rag_core.answering.facts.amounts import is_rounded
 from rag_core.answering.facts.comparison import read_words
+from rag_core.answering.facts.computed_amounts import is_rounded
 from rag_core.answering.facts.conflicts import FactConflict, FactKind
 from rag_core.answering.facts.notations import rewrite_amounts
 from rag_core.answering.facts.units import get_unit

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from itertools import islice, permutations
 
 from rag_core.answering.facts.amount_reading import CURRENCIES, Amount, read_amounts
-from rag_core.answering.facts.amounts import is_change_between, is_computed_from, is_rounded
 from rag_core.answering.facts.comparison import read_words
+from rag_core.answering.facts.computed_amounts import is_change_between, is_rounded
 from rag_core.answering.facts.conflicts import FactConflict
 from rag_core.answering.facts.notations import rewrite_amounts
 from rag_core.answering.facts.words import Words, has_figure, is_content_word, is_same_word
@@ -62,12 +62,8 @@ def look_up_figures(claim: Words, chunk: Chunk) -> FoundFigures:
     placed = [one for one in found if one.text not in wrong]
     dated = {year for one in placed for cell in found[one] for year in cell.column.years if year in years}
     rows = _list_meant_rows(cells, [cell for one in placed for cell in nearest[one]], named)
-    computed = [
-        one
-        for one in amounts
-        if one not in found and (is_computed_from(one, placed, claim) or _is_change(one, rows, claim))
-    ]
-    texts = frozenset([*(one.text for one in (*placed, *computed)), *dated])
+    changes = [one for one in amounts if one not in found and _is_change(one, rows, claim)]
+    texts = frozenset([*(one.text for one in (*placed, *changes)), *dated])
     places = {one: [cell.place for cell in nearest[one]] for one in placed}
     return FoundFigures(texts, tuple(conflicts), places)
 

@@ -133,6 +133,36 @@ TRUE = [
     (RESULTAT, (), "Sales of 2023 were €8,417.3 million, after organic growth of 5.7 %."),
     (CRORES, (), "Profit for the period was Rs. 856.79 crore, some 26 % more than the year before."),
     (CRORES, (), "Revenue from operations rose to 124.73 billion by March 2024."),
+    (
+        SEGMENTS,
+        (),
+        "Japan's net sales of $21,418, divided by the average of operating income of $9,279 and $9,369: 2.30 times.",
+    ),
+    (
+        SEGMENTS,
+        (),
+        "Japan's margins of 43.3 %, 43.6 % and 43.7 %, from $9,279 of $21,418, $9,369 of $21,506 and $9,500 of "
+        "$21,733, are 43.5 % on average.",
+    ),
+    (
+        BALANCE,
+        (),
+        "Goodwill went from 18.9 % of total assets ($4,501 million of $23,847 million) to 18.4 % ($4,773 million of "
+        "$25,981 million), by 0.5 percentage points.",
+    ),
+    (
+        BALANCE,
+        (),
+        "Short-term debt of $781 million and long-term debt of $9,234 million together are 38.5 % of total assets of "
+        "$25,981 million in 2023.",
+    ),
+    (
+        BALANCE,
+        (),
+        "Total assets of $25,981 million less goodwill of $4,773 million are 2.74 times the current assets of $7,743 "
+        "million.",
+    ),
+    (EARNINGS, (), "Net sales fell from $2,552.7 million in 2021 to $2,264.7 million in 2023, a CAGR of -5.8 %."),
 ]
 FALSE = [
     (BALANCE, (), "At the end of May 2022, Tarnmoor held cash and cash equivalents of $2,410 million."),
@@ -171,6 +201,30 @@ FALSE = [
     (HIGHLIGHTS, (), "Revenue of 2022 was 1,128,914 thousand yen."),
     (CRORES, (), "Profit for the period was 856.79 million rupees in March 2024."),
     (CRORES, (), "Profit for the period fell by some 26 %, to Rs. 856.79 crore."),
+    (
+        SEGMENTS,
+        (),
+        "Japan's net sales of $21,418, divided by the average of operating income of $9,279 and $9,369: 2.31 times.",
+    ),
+    (
+        SEGMENTS,
+        (),
+        "Japan's margins of 43.3 %, 43.6 % and 43.7 %, from $9,279 of $21,418, $9,369 of $21,506 and $9,500 of "
+        "$21,733, are 44.5 % on average.",
+    ),
+    (
+        BALANCE,
+        (),
+        "Goodwill went from 18.9 % of total assets ($4,501 million of $23,847 million) to 18.4 % ($4,773 million of "
+        "$25,981 million), by 1.5 percentage points.",
+    ),
+    (
+        BALANCE,
+        (),
+        "Short-term debt of $781 million and long-term debt of $9,234 million together are 36.5 % of total assets of "
+        "$25,981 million in 2023.",
+    ),
+    (EARNINGS, (), "Net sales fell from $2,552.7 million in 2021 to $2,264.7 million in 2023, a CAGR of -7.8 %."),
 ]
 
 

@@ -17,6 +17,7 @@ from rag_core.answering.facts.amount_reading import (
     read_amounts,
     read_stated_amounts,
 )
+from rag_core.answering.facts.computed_amounts import MIN_COMPUTED, find_computed_amounts, is_rounded
 from rag_core.answering.facts.conflicts import FactConflict, FactKind
 from rag_core.answering.facts.units import TIME_KINDS, TIME_UNIT_FORMS, UNIT_FACTORS, get_unit, get_unit_kind
 from rag_core.answering.facts.words import Words, is_content_word, is_same_word
@@ -26,10 +27,7 @@ APPROXIMATE_SHARE = 0.05  # by which a number after "about" may differ
 CONVERSION_SHARE = 0.02  # by which miles may differ from the kilometers that they are
 FRACTION_POINTS = 2  # percent by which "a third" may differ from a percentage
 MAX_BOUND_RATIO = Decimal("1.5")  # of a value to what it is "more than"
-MIN_ROUNDED_DIGITS = 3  # of a number that may be rounded without "about"
-MIN_COMPUTED = 100  # a whole number from which a sum of two others is no chance
 MAX_COMPUTED_AMOUNTS = 30
-MAX_COMPUTED_INPUTS = 8  # of a claim, from which it computes a number
 COUNTED_REACH = 3  # words after a number that say what is counted, or before it what is measured
 _CLAUSE_ENDS, _SENTENCE_ENDS = frozenset(".,;:()\n|"), frozenset(".;\n|")
 # words beside which a number that is the sum or difference of two others has been computed
@@ -37,8 +35,6 @@ COMPUTING_FORMS = parse_word_forms(
     "total sum altogether together combined all difference more less fewer higher lower remaining still left net "
     "saved so rise rose grow grew increase increased fall fell drop dropped decrease decreased change"
 )
-RISING_FORMS = parse_word_forms("rise rose risen grow grew grown increase increased climb climbed")
-FALLING_FORMS = parse_word_forms("fall fell fallen drop dropped decrease decreased decline declined shrank")
 _BEFORE_TIMES = parse_word_forms("for after within per every each than half by in whole full calendar")
 _NOON = 720  # minutes
 _POUNDS = {"gbp", "pound"}
@@ -59,10 +55,11 @@ def compare_amounts(claim: Words, passage: Words, context_forms: Set[str] = froz
     asked_kinds = {get_unit_kind(get_unit(form)) for form in context_forms}
     known_kinds = {get_unit_kind(get_unit(word.form)) for word in passage} | asked_kinds
     found = [one for one in claimed if any(_is_equal(one, other, known_kinds, asked_kinds) for other in stated)]
+    computed = find_computed_amounts(claimed, found, claim)
     for amount in claimed:
         if (
             amount in found
-            or is_computed_from(amount, found, claim)
+            or amount in computed
             or ((is_computed := _is_computed(amount, stated, claimed)) and _is_said_to_be_computed(amount, claim))
             or (amount.unit == "fraction" and not _has_shares(amount, stated))
             or (amount.text in context_forms and _is_within_limits(amount, stated))
@@ -204,72 +201,12 @@ def _is_computed(amount: Amount, stated: Sequence[Amount], claimed: Sequence[Amo
     )
 
 
-def is_computed_from(amount: Amount, others: Sequence[Amount], claim: Words) -> bool:
-    """Return whether an amount follows from two others of its claim, or is the sum of all of them.
-
-    It may be their sum, difference or ratio, and a percentage that one is of the other or differs from it, rounded as
-    it is written. Of a rise or a fall the base is the value before it. A small whole number follows by chance.
-    """
-    values = list(dict.fromkeys(abs(other.value) for other in others if other.value))[:MAX_COMPUTED_INPUTS]
-    if amount.unit == "percent":
-        results = list(_compute_shares(values, {word.form for word in claim}))
-    elif abs(amount.value) < MIN_COMPUTED and amount.value == amount.value.to_integral_value():
-        return False
-    else:
-        pairs = permutations(values, 2)
-        results = [sum(values, Decimal(0)), *(result for a, b in pairs for result in (a + b, a - b, a / b))]
-    return len(values) > 1 and any(_is_written_as(amount, result) for result in results)
-
-
-def is_change_between(amount: Amount, before: Decimal, after: Decimal, claim: Words) -> bool:
-    """Return whether an amount is the change from one value to another, in percent or as their difference.
-
-    The words of the claim may say no other direction.
-    """
-    forms = {word.form for word in claim}
-    wrong = FALLING_FORMS if after > before else RISING_FORMS
-    if before == 0 or after == before or (forms & wrong and not forms & (FALLING_FORMS | RISING_FORMS) - wrong):
-        return False
-    change = 100 * (after - before) / before if amount.unit == "percent" else after - before
-    return _is_written_as(amount, change)
-
-
-def _compute_shares(values: Sequence[Decimal], forms: Set[str]) -> Iterator[Decimal]:
-    """Yield what one value is of another in percent, or by how much it differs from it, as the words say."""
-    is_rise, is_fall = bool(forms & RISING_FORMS), bool(forms & FALLING_FORMS)
-    for a, b in permutations(values, 2):
-        if is_rise == is_fall:
-            yield 100 * a / b
-        if is_rise == is_fall or (a > b) == is_rise:
-            yield 100 * (a - b) / b
-
-
-def _is_written_as(amount: Amount, exact: Decimal) -> bool:
-    """Return whether a computed value is the amount, rounded to its last digit; "about" allows one of these more."""
-    last = Decimal(1).scaleb(int(amount.value.as_tuple().exponent))
-    if last == 1 and amount.value >= MIN_COMPUTED:
-        return is_rounded(abs(amount.value), abs(exact), amount.digits)
-    return abs(abs(exact) - abs(amount.value)) <= last * (Decimal("1.5") if amount.is_about else Decimal("0.5"))
-
-
 def _is_said_to_be_computed(amount: Amount, claim: Words) -> bool:
     """Return whether words say that a number is computed; of a small one only "by 27", which is so by chance else."""
     is_small = abs(amount.base) < MIN_COMPUTED and amount.base == amount.base.to_integral_value()
     if amount.start and claim[amount.start - 1].form == "by":
         return True
     return not is_small and any(word.form in COMPUTING_FORMS for word in claim)
-
-
-def is_rounded(value: Decimal, exact: Decimal, digits: int, *, is_about: bool = False) -> bool:
-    """Return whether a value, written with so many digits, is another one, or that rounded to MIN_ROUNDED_DIGITS up.
-
-    One that is said to be about it may have a digit less: "about 8.4 billion".
-    """
-    return value == exact or (digits >= MIN_ROUNDED_DIGITS - is_about and _round_to_digits(exact, digits) == value)
-
-
-def _round_to_digits(value: Decimal, digits: int) -> Decimal:
-    return value and round(value, digits - value.adjusted() - 1)
 
 
 def _compare_ordinals(claim: Words, passage: Words) -> Iterator[FactConflict]:

@@ -1,0 +1,204 @@
+"""Figures that a claim computes from others that it names, in one step or, with what that gives, in a second one.
+
+A chat model that computes writes what it computes from in the same sentence, and often what is between: "shares of
+7.1 %, 6.9 % and 6.5 %, on average 6.8 %". An average of two balances it may leave out.
+"""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from itertools import combinations, pairwise
+
+from rag_core.answering.facts.amount_reading import Amount
+from rag_core.answering.facts.words import Words
+from rag_core.text.normalization import parse_word_forms
+
+MIN_COMPUTED = 100  # a whole number from which a sum of two others is no chance
+MIN_ROUNDED_DIGITS = 3  # of a number that may be rounded without "about"
+MAX_COMPUTED_INPUTS = 8  # of a claim, from which it computes a number
+MAX_COMPUTING_STEPS = 2
+RISING_FORMS = parse_word_forms("rise rose risen grow grew grown increase increased climb climbed")
+FALLING_FORMS = parse_word_forms("fall fell fallen drop dropped decrease decreased decline declined shrank")
+AVERAGING_FORMS = parse_word_forms("average averaged averages averaging mean")
+COMPOUNDING_FORMS = parse_word_forms("compound compounded cagr")
+# beside which values are meant together, or one without the other
+SUMMING_FORMS = parse_word_forms("together combined sum plus add added adding total")
+LESSENING_FORMS = parse_word_forms("less minus net deducting after excluding without")
+_YEAR = re.compile(r"(?:19|20)\d\d")
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What a claim computes on its way from a few of its values, and seldom writes; `is_strict`: in their place."""
+
+    size: Decimal
+    inputs: tuple[Decimal, ...]
+    is_strict: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Results:
+    """What follows from values and percentages, in ascending order: percentages, other values, and points between."""
+
+    percents: Sequence[Decimal]
+    values: Sequence[Decimal]
+    points: Sequence[Decimal]
+
+
+def find_computed_amounts(amounts: Sequence[Amount], known: Sequence[Amount], claim: Words) -> list[Amount]:
+    """Return those of a claim's amounts that follow from known ones of it, or from these and what follows from them.
+
+    An amount may be the sum, difference or ratio of two others, the sum or the mean of all, and a percentage that one
+    is of the other or differs from it, rounded as it is written; of a rise or a fall the base is the value before it.
+    One of the two may be an average, a sum or a difference of values that the claim speaks of. A small whole number
+    follows by chance.
+    """
+    given = set(known)
+    left = [one for one in amounts if one not in given and not _is_small(one)]
+    computed: list[Amount] = []
+    for _ in range(MAX_COMPUTING_STEPS if left else 0):
+        results = _compute_all_results([*known, *computed], claim)
+        found = [one for one in left if _is_result(one, results)]
+        left = [one for one in left if one not in found]
+        computed += found
+    return computed
+
+
+def _is_small(amount: Amount) -> bool:
+    is_whole = amount.value == amount.value.to_integral_value()
+    return is_whole and abs(amount.value) < MIN_COMPUTED and amount.unit != "percent"
+
+
+def is_change_between(amount: Amount, before: Decimal, after: Decimal, claim: Words) -> bool:
+    """Return whether an amount is the change from one value to another, in percent or as their difference.
+
+    The words of the claim may say no other direction.
+    """
+    forms = {word.form for word in claim}
+    wrong = FALLING_FORMS if after > before else RISING_FORMS
+    if before == 0 or after == before or (forms & wrong and not forms & (FALLING_FORMS | RISING_FORMS) - wrong):
+        return False
+    change = 100 * (after - before) / before if amount.unit == "percent" else after - before
+    return _is_written_as(amount, change)
+
+
+def is_rounded(value: Decimal, exact: Decimal, digits: int, *, is_about: bool = False) -> bool:
+    """Return whether a value, written with so many digits, is another one, or that rounded to MIN_ROUNDED_DIGITS up.
+
+    One that is said to be about it may have a digit less: "about 8.4 billion".
+    """
+    return value == exact or (digits >= MIN_ROUNDED_DIGITS - is_about and _round_to_digits(exact, digits) == value)
+
+
+def _round_to_digits(value: Decimal, digits: int) -> Decimal:
+    return value and round(value, digits - value.adjusted() - 1)
+
+
+def _compute_all_results(known: Sequence[Amount], claim: Words) -> _Results:
+    inputs = sorted((one for one in known if one.value and not _YEAR.fullmatch(one.text)), key=lambda one: one.start)
+    values = [one for one in inputs if one.unit != "percent"][:MAX_COMPUTED_INPUTS]
+    shares = [one for one in inputs if one.unit == "percent"][:MAX_COMPUTED_INPUTS]
+    sizes, percents = _list_sizes(values), _list_sizes(shares)
+    forms = {word.form for word in claim}
+    pairs = _list_pairs(values, claim)
+    averaged = (sizes, percents, *combinations(sizes, 2)) if forms & AVERAGING_FORMS else ()
+    means = [_compute_mean(some) for some in averaged if len(some) > 1]
+    growth = _compute_yearly_growth(pairs, claim) if forms & COMPOUNDING_FORMS else ()
+    return _Results(
+        sorted([*means, *_compute_shares(pairs, forms), *growth]),
+        sorted([*means, *_compute_sums_and_ratios(sizes, pairs)]),
+        sorted(abs(a - b) for a, b in combinations(percents, 2)),
+    )
+
+
+def _is_result(amount: Amount, results: _Results) -> bool:
+    """Return whether an amount is one of the results as it is written; points differ by what was rounded before."""
+    of_unit = results.percents if amount.unit == "percent" else results.values
+    return _is_among(amount, of_unit) or _is_among(replace(amount, is_about=True), results.points)
+
+
+def _is_among(amount: Amount, results: Sequence[Decimal]) -> bool:
+    """Return whether one of the ordered results is written as the amount: only those near it are looked at."""
+    size = abs(amount.value)
+    reach = max(2 * _find_last_digit(amount), size / 100)
+    near = results[bisect_left(results, size - reach) : bisect_right(results, size + reach)]
+    return any(_is_written_as(amount, result) for result in near)
+
+
+def _compute_sums_and_ratios(sizes: Sequence[Decimal], pairs: Sequence[tuple[Decimal, Decimal]]) -> Iterator[Decimal]:
+    if len(sizes) > 1:
+        yield sum(sizes, Decimal(0))
+    yield from (result for a, b in pairs for result in (a + b, abs(a - b), a / b))
+
+
+def _list_sizes(amounts: Sequence[Amount]) -> list[Decimal]:
+    return list(dict.fromkeys(abs(one.value) for one in amounts))
+
+
+def _list_pairs(values: Sequence[Amount], claim: Words) -> list[tuple[Decimal, Decimal]]:
+    """Return each two values, and each part of a computation beside the other values, in both orders.
+
+    Of "the average of" two values neither is meant by itself.
+    """
+    sizes = _list_sizes(values)
+    forms = {word.form for word in claim}
+    parts = list(dict.fromkeys([*_list_averages(values, claim), *_list_neighbours(sizes, forms)]))
+    averaged = {size for part in parts if part.is_strict for size in part.inputs}
+    plain = combinations([size for size in sizes if size not in averaged], 2)
+    pairs = [*plain, *((part.size, size) for part in parts for size in sizes if size not in part.inputs)]
+    return [*pairs, *((b, a) for a, b in pairs)]
+
+
+def _list_averages(values: Sequence[Amount], claim: Words) -> Iterator[_Part]:
+    """Yield the average of the two values that follow each word for it."""
+    for n, word in enumerate(claim):
+        inputs = _list_sizes([one for one in values if one.start > n][:2]) if word.form in AVERAGING_FORMS else []
+        if len(inputs) == 2:
+            is_strict = [after.form for after in claim[n + 1 : n + 2]] == ["of"]
+            yield _Part(_compute_mean(inputs), tuple(inputs), is_strict)
+
+
+def _list_neighbours(sizes: Sequence[Decimal], forms: Set[str]) -> Iterator[_Part]:
+    """Yield the sums of values that follow one another, and differences of two, where the words say either."""
+    if forms & SUMMING_FORMS:
+        runs = (sizes[start:end] for start, end in combinations(range(len(sizes) + 1), 2) if end - start > 1)
+        yield from (_Part(sum(run, Decimal(0)), tuple(run)) for run in runs)
+    if forms & LESSENING_FORMS:
+        yield from (_Part(abs(a - b), (a, b)) for a, b in pairwise(sizes))
+
+
+def _compute_mean(sizes: Sequence[Decimal]) -> Decimal:
+    return sum(sizes, Decimal(0)) / len(sizes)
+
+
+def _compute_shares(pairs: Iterable[tuple[Decimal, Decimal]], forms: Set[str]) -> Iterator[Decimal]:
+    """Yield what one value is of another in percent, or by how much it differs from it, as the words say."""
+    is_rise, is_fall = bool(forms & RISING_FORMS), bool(forms & FALLING_FORMS)
+    for a, b in pairs:
+        if is_rise == is_fall:
+            yield 100 * a / b
+        if is_rise == is_fall or (a > b) == is_rise:
+            yield 100 * abs(a - b) / b
+
+
+def _compute_yearly_growth(pairs: Iterable[tuple[Decimal, Decimal]], claim: Words) -> Iterator[Decimal]:
+    """Yield the growth a year, in percent, that leads from value to value between the first and last year named."""
+    years = [int(word.raw) for word in claim if _YEAR.fullmatch(word.raw)]
+    span = max(years, default=0) - min(years, default=0)
+    if span > 1:
+        yield from (100 * abs((after / before) ** (1 / Decimal(span)) - 1) for after, before in pairs)
+
+
+def _is_written_as(amount: Amount, exact: Decimal) -> bool:
+    """Return whether a computed value is the amount, rounded to its last digit; "about" allows one of these more."""
+    last = _find_last_digit(amount)
+    if last == 1 and amount.value >= MIN_COMPUTED:
+        return is_rounded(abs(amount.value), abs(exact), amount.digits)
+    return abs(abs(exact) - abs(amount.value)) <= last * (Decimal("1.5") if amount.is_about else Decimal("0.5"))
+
+
+def _find_last_digit(amount: Amount) -> Decimal:
+    """Return what one more of the last written digit is worth: 0.1 for 12.3."""
+    return Decimal(1).scaleb(int(amount.value.as_tuple().exponent))

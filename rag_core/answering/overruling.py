@@ -66,9 +66,18 @@ def overrule_by_facts(
 
 
 def _look_up_figures(claim_text: str, passages: Sequence[ClaimPassage], judgement: Judgement) -> FoundFigures:
+    """Look up the figures of a claim in the deciding passage and in the others of its document.
+
+    What is computed from two statements stands in two passages; one whose cell agrees is enough for a figure.
+    """
     if judgement.passage is None:
         return FoundFigures(frozenset(), ())
-    return look_up_figures(read_words(rewrite_amounts(claim_text)), passages[judgement.passage].chunk)
+    deciding, claim = passages[judgement.passage].chunk, read_words(rewrite_amounts(claim_text))
+    chunks = {one.chunk.id: one.chunk for one in passages if one.chunk.document_id == deciding.document_id}
+    found = [look_up_figures(claim, chunk) for chunk in chunks.values()]
+    placed = frozenset().union(*(one.placed for one in found))
+    conflicts = dict.fromkeys(conflict for one in found for conflict in one.conflicts if conflict.word not in placed)
+    return FoundFigures(placed, tuple(conflicts))
 
 
 def _list_computed(claim_text: str, conflicts: Sequence[FactConflict], placed: Set[str]) -> Set[str]:

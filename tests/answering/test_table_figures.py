@@ -4,6 +4,7 @@ Groups of rows stand between the years and the figures, a header has two lines, 
 claim writes it out, compares years and computes. The figures are made.
 """
 
+from dataclasses import replace
 from typing import get_args
 
 import pytest
@@ -163,6 +164,13 @@ TRUE = [
         "million.",
     ),
     (EARNINGS, (), "Net sales fell from $2,552.7 million in 2021 to $2,264.7 million in 2023, a CAGR of -5.8 %."),
+    (BALANCE, (), "Receivables of $695 million beside total assets of $25,981 million in 2023 are 9.8 days of a year."),
+    (
+        EARNINGS,
+        (),
+        "The 3 year average of Brenta's share from 2021 to 2023 is 16.1 %, of 16.5 % (420.5 / 2,552.7), 15.5 % "
+        "(386.9 / 2,494.8) and 16.3 % (370.2 / 2,264.7).",
+    ),
 ]
 FALSE = [
     (BALANCE, (), "At the end of May 2022, Tarnmoor held cash and cash equivalents of $2,410 million."),
@@ -241,6 +249,37 @@ def find_best_of_yes(content: str, headings: tuple[str, ...], claim: str) -> Fin
 def build_chunk(content: str, headings: tuple[str, ...] = ()) -> Chunk:
     span = Span(0, len(content), 7, 1, content.count("\n") + 1)
     return Chunk("report", "report", 0, content, TITLE, "report.pdf", "report", spans=(span,), heading_path=headings)
+
+
+@pytest.mark.parametrize(
+    ("claim", "finding"),
+    [
+        ("Total assets of $25,981 million in 2023 are 11.5 times net sales of $2,264.7 million.", "supported"),
+        ("Total assets of $25,981 million in 2023 are 12.5 times net sales of $2,264.7 million.", "not_stated"),
+        ("Total assets of $25,981 million in 2023 are 10.4 times net sales of $2,494.8 million.", "contradicted"),
+        ("Net sales of $2,264.7 million are 9.1 % of average assets ($25,981m and $23,847m).", "supported"),
+        ("Net sales of $2,264.7 million are 8.7 % of average assets ($25,981m and $23,847m).", "not_stated"),
+    ],
+)
+def test_what_is_computed_from_two_statements_stands_in_two_passages(claim: str, finding: Finding) -> None:
+    """S4-27: whichever of the two a judge rests its yes on."""
+    chunks = [replace(build_chunk(content), id=str(n)) for n, content in enumerate((BALANCE, EARNINGS))]
+    passages = rank_passages_for_judge(claim, evidence_from_hits([Hit(chunk, 1.0) for chunk in chunks]))
+    found = [
+        overrule_by_facts(claim, passages, Judgement("supported", 0.95, n, judge="yes"), "").finding
+        for n in range(len(passages))
+    ]
+    assert next(one for one in get_args(Finding) if one in found) == finding
+
+
+def test_a_figure_of_another_document_is_no_support() -> None:
+    """S4-27: the statements of two companies have the same rows."""
+    claim = "Total assets of $25,981 million in 2023 are 11.5 times net sales of $2,264.7 million."
+    chunks = [replace(build_chunk(BALANCE), id="0"), replace(build_chunk(EARNINGS), id="1", document_id="other")]
+    passages = rank_passages_for_judge(claim, evidence_from_hits([Hit(chunk, 1.0) for chunk in chunks]))
+    for n in range(len(passages)):
+        judged = overrule_by_facts(claim, passages, Judgement("supported", 0.95, n, judge="yes"), "")
+        assert judged.finding != "supported"
 
 
 @pytest.mark.parametrize(("content", "headings", "claim"), TRUE)

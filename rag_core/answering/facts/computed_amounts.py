@@ -12,13 +12,14 @@ from decimal import Decimal
 from itertools import combinations, pairwise
 
 from rag_core.answering.facts.amount_reading import Amount
-from rag_core.answering.facts.words import Words
+from rag_core.answering.facts.words import Words, has_figure, is_content_word
 from rag_core.text.normalization import parse_word_forms
 
 MIN_COMPUTED = 100  # a whole number from which a sum of two others is no chance
 MIN_ROUNDED_DIGITS = 3  # of a number that may be rounded without "about"
 MAX_COMPUTED_INPUTS = 8  # of a claim, from which it computes a number
 MAX_COMPUTING_STEPS = 2
+DAYS_OF_YEAR = 365  # by which days outstanding are computed
 RISING_FORMS = parse_word_forms("rise rose risen grow grew grown increase increased climb climbed")
 FALLING_FORMS = parse_word_forms("fall fell fallen drop dropped decrease decreased decline declined shrank")
 AVERAGING_FORMS = parse_word_forms("average averaged averages averaging mean")
@@ -40,11 +41,16 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class _Results:
-    """What follows from values and percentages, in ascending order: percentages, other values, and points between."""
+    """What follows from values and percentages, in ascending order.
+
+    `of_percents` are the points between percentages and their mean, which differ by what was rounded before.
+    """
 
     percents: Sequence[Decimal]
     values: Sequence[Decimal]
-    points: Sequence[Decimal]
+    of_percents: Sequence[Decimal]
+    days: Sequence[Decimal]  # that one value is of another of a year
+    years: Sequence[Decimal]
 
 
 def find_computed_amounts(amounts: Sequence[Amount], known: Sequence[Amount], claim: Words) -> list[Amount]:
@@ -53,13 +59,13 @@ def find_computed_amounts(amounts: Sequence[Amount], known: Sequence[Amount], cl
     An amount may be the sum, difference or ratio of two others, the sum or the mean of all, and a percentage that one
     is of the other or differs from it, rounded as it is written; of a rise or a fall the base is the value before it.
     One of the two may be an average, a sum or a difference of values that the claim speaks of. A small whole number
-    follows by chance.
+    follows by chance, unless it counts the years from the first to the last that the claim names.
     """
     given = set(known)
-    left = [one for one in amounts if one not in given and not _is_small(one)]
+    left = [one for one in amounts if one not in given]
     computed: list[Amount] = []
     for _ in range(MAX_COMPUTING_STEPS if left else 0):
-        results = _compute_all_results([*known, *computed], claim)
+        results = _compute_all_results(amounts, [*known, *computed], claim)
         found = [one for one in left if _is_result(one, results)]
         left = [one for one in left if one not in found]
         computed += found
@@ -96,27 +102,33 @@ def _round_to_digits(value: Decimal, digits: int) -> Decimal:
     return value and round(value, digits - value.adjusted() - 1)
 
 
-def _compute_all_results(known: Sequence[Amount], claim: Words) -> _Results:
+def _compute_all_results(amounts: Sequence[Amount], known: Sequence[Amount], claim: Words) -> _Results:
     inputs = sorted((one for one in known if one.value and not _YEAR.fullmatch(one.text)), key=lambda one: one.start)
     values = [one for one in inputs if one.unit != "percent"][:MAX_COMPUTED_INPUTS]
     shares = [one for one in inputs if one.unit == "percent"][:MAX_COMPUTED_INPUTS]
     sizes, percents = _list_sizes(values), _list_sizes(shares)
     forms = {word.form for word in claim}
-    pairs = _list_pairs(values, claim)
-    averaged = (sizes, percents, *combinations(sizes, 2)) if forms & AVERAGING_FORMS else ()
+    pairs = _list_pairs(values, amounts, claim)
+    averaged = (sizes, *combinations(sizes, 2)) if forms & AVERAGING_FORMS else ()
     means = [_compute_mean(some) for some in averaged if len(some) > 1]
-    growth = _compute_yearly_growth(pairs, claim) if forms & COMPOUNDING_FORMS else ()
+    mean_share = [_compute_mean(percents)] if forms & AVERAGING_FORMS and len(percents) > 1 else []
+    span = _count_years(claim)
+    growth = _compute_yearly_growth(pairs, span) if forms & COMPOUNDING_FORMS and span > 1 else ()
     return _Results(
-        sorted([*means, *_compute_shares(pairs, forms), *growth]),
+        sorted([*_compute_shares(pairs, forms), *growth]),
         sorted([*means, *_compute_sums_and_ratios(sizes, pairs)]),
-        sorted(abs(a - b) for a, b in combinations(percents, 2)),
+        sorted([*mean_share, *(abs(a - b) for a, b in combinations(percents, 2))]),
+        sorted(DAYS_OF_YEAR * a / b for a, b in pairs),
+        [Decimal(span), Decimal(span + 1)] if span else [],
     )
 
 
 def _is_result(amount: Amount, results: _Results) -> bool:
-    """Return whether an amount is one of the results as it is written; points differ by what was rounded before."""
-    of_unit = results.percents if amount.unit == "percent" else results.values
-    return _is_among(amount, of_unit) or _is_among(replace(amount, is_about=True), results.points)
+    """Return whether an amount is one of the results as it is written."""
+    if _is_small(amount):
+        return amount.unit == "year" and amount.value in results.years
+    of_unit = {"percent": results.percents, "day": results.days}.get(amount.unit, results.values)
+    return _is_among(amount, of_unit) or _is_among(replace(amount, is_about=True), results.of_percents)
 
 
 def _is_among(amount: Amount, results: Sequence[Decimal]) -> bool:
@@ -137,27 +149,45 @@ def _list_sizes(amounts: Sequence[Amount]) -> list[Decimal]:
     return list(dict.fromkeys(abs(one.value) for one in amounts))
 
 
-def _list_pairs(values: Sequence[Amount], claim: Words) -> list[tuple[Decimal, Decimal]]:
+def _list_pairs(values: Sequence[Amount], amounts: Sequence[Amount], claim: Words) -> list[tuple[Decimal, Decimal]]:
     """Return each two values, and each part of a computation beside the other values, in both orders.
 
-    Of "the average of" two values neither is meant by itself.
+    Of two values that are averaged neither is meant by itself: a ratio to the last balance is none to the average.
     """
     sizes = _list_sizes(values)
     forms = {word.form for word in claim}
-    parts = list(dict.fromkeys([*_list_averages(values, claim), *_list_neighbours(sizes, forms)]))
+    parts = list(dict.fromkeys([*_list_averages(values, amounts, claim), *_list_neighbours(sizes, forms)]))
     averaged = {size for part in parts if part.is_strict for size in part.inputs}
     plain = combinations([size for size in sizes if size not in averaged], 2)
     pairs = [*plain, *((part.size, size) for part in parts for size in sizes if size not in part.inputs)]
     return [*pairs, *((b, a) for a, b in pairs)]
 
 
-def _list_averages(values: Sequence[Amount], claim: Words) -> Iterator[_Part]:
-    """Yield the average of the two values that follow each word for it."""
-    for n, word in enumerate(claim):
-        inputs = _list_sizes([one for one in values if one.start > n][:2]) if word.form in AVERAGING_FORMS else []
-        if len(inputs) == 2:
-            is_strict = [after.form for after in claim[n + 1 : n + 2]] == ["of"]
-            yield _Part(_compute_mean(inputs), tuple(inputs), is_strict)
+def _list_averages(values: Sequence[Amount], amounts: Sequence[Amount], claim: Words) -> Iterator[_Part]:
+    """Yield the averages of two values that follow a word for it before any other amount, unless one is the average.
+
+    "On average" says of no two values that they are averaged, so that those which follow one another may be.
+    """
+    sizes, known = _list_sizes(values), set(values)
+    for n in (n for n, word in enumerate(claim) if word.form in AVERAGING_FORMS):
+        after = [one for one in amounts if one.start > n and not _YEAR.fullmatch(one.text)][:2]
+        averaged = tuple(_list_sizes(after))
+        if _is_adverb(n, claim):
+            yield from (_Part(_compute_mean(two), two) for two in pairwise(sizes))
+        elif len(averaged) == 2 and known.issuperset(after) and not _is_mean(after[0], sizes):
+            yield _Part(_compute_mean(averaged), averaged, is_strict=True)
+
+
+def _is_adverb(n: int, claim: Words) -> bool:
+    """Return whether the word for an average is that of "on average, 7 %" and not of a return "on average assets"."""
+    of_what = [word for word in claim[n + 1 : n + 2] if is_content_word(word) and not has_figure(word)]
+    return n > 0 and claim[n - 1].form == "on" and not of_what
+
+
+def _is_mean(amount: Amount, sizes: Sequence[Decimal]) -> bool:
+    return any(
+        _is_written_as(amount, _compute_mean(two)) for two in combinations(sizes, 2) if abs(amount.value) not in two
+    )
 
 
 def _list_neighbours(sizes: Sequence[Decimal], forms: Set[str]) -> Iterator[_Part]:
@@ -183,12 +213,15 @@ def _compute_shares(pairs: Iterable[tuple[Decimal, Decimal]], forms: Set[str]) -
             yield 100 * abs(a - b) / b
 
 
-def _compute_yearly_growth(pairs: Iterable[tuple[Decimal, Decimal]], claim: Words) -> Iterator[Decimal]:
-    """Yield the growth a year, in percent, that leads from value to value between the first and last year named."""
+def _count_years(claim: Words) -> int:
+    """Return how many years lie between the first and the last that a claim names."""
     years = [int(word.raw) for word in claim if _YEAR.fullmatch(word.raw)]
-    span = max(years, default=0) - min(years, default=0)
-    if span > 1:
-        yield from (100 * abs((after / before) ** (1 / Decimal(span)) - 1) for after, before in pairs)
+    return max(years, default=0) - min(years, default=0)
+
+
+def _compute_yearly_growth(pairs: Iterable[tuple[Decimal, Decimal]], years: int) -> Iterator[Decimal]:
+    """Yield the growth a year, in percent, that leads from one value to another in so many years."""
+    return (100 * abs((after / before) ** (1 / Decimal(years)) - 1) for after, before in pairs)
 
 
 def _is_written_as(amount: Amount, exact: Decimal) -> bool:

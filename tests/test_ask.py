@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -225,6 +226,29 @@ async def test_evidence_keeps_to_its_number_and_its_tokens() -> None:
     answer = await ask(query(QUESTION, "standard", top_n=2, context_tokens=100), parts, run, pipeline="standard")
     assert 1 <= len(answer.evidence) <= 2
     assert [w.code for w in run.warnings] == ["context_trimmed"]
+
+
+@pytest.mark.parametrize(
+    ("question", "numbers", "count"),
+    [
+        ("What was the gearbox revenue of Oakhollow in FY2023?", {}, 7),
+        ("What was the gearbox revenue of Oakhollow in FY2023?", {"figure_passages": 0}, 5),
+        ("What was the gearbox revenue?", {}, 5),
+        ("Who sells the gearbox of Oakhollow in FY2023?", {}, 5),
+    ],
+)
+async def test_a_question_for_a_figure_of_a_named_report_has_two_passages_more(
+    question: str, numbers: dict[str, int], count: int
+) -> None:
+    """S0-27: five, and two more for what is computed from two statements."""
+    title = "Oakhollow, Inc.: FORM 10-K, fiscal year ended December 31, 2023"
+    chunks = [
+        replace(chunk(f"g{n}", f"Revenue of gearbox line {n} that Oakhollow sells was {n}37.", ordinal=n), title=title)
+        for n in range(9)
+    ]
+    parts = kit(await filled(*chunks), llm=ScriptedLLM(answer=said(("It is known.", ["e1"]))))
+    answer = await ask(query(question, "standard", **numbers), parts, Run(), pipeline="standard")
+    assert len(answer.evidence) == count
 
 
 async def test_the_preset_pages_asks_by_meaning_for_five() -> None:

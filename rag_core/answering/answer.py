@@ -50,6 +50,7 @@ from rag_core.core.model import Answer, Claim, Evidence, Ranking
 from rag_core.core.presets import Query
 from rag_core.core.run import Run
 from rag_core.prompts.screening import screen_text
+from rag_core.retrieval.asked_documents import asks_for_reported_figure
 from rag_core.retrieval.document_versions import is_superseded_chunk, put_superseded_last
 from rag_core.retrieval.extractive_answers import get_least_answerability
 
@@ -196,12 +197,14 @@ async def _collect_evidence(query: Query, hits: Ranking, kit: Kit, run: Run) -> 
         fallback="the order of the search",
         within_s=SCORING_TIMEOUT_S,
     )
-    return await select_evidence(query, ranking, run)
+    asks_for_figure = asks_for_reported_figure(query.text, query.text_in_context, ranking)
+    more = query.preset.evidence.figure_passages if asks_for_figure else 0
+    return await select_evidence(query, ranking, run, more=more)
 
 
-async def select_evidence(query: Query, ranking: Ranking, run: Run) -> tuple[Evidence, ...]:
-    """Select the best `top_n` hits as evidence of at most `context_tokens` tokens, with a warning if that cuts them."""
-    limit, tokens = query.preset.evidence.top_n, query.preset.evidence.context_tokens
+async def select_evidence(query: Query, ranking: Ranking, run: Run, *, more: int = 0) -> tuple[Evidence, ...]:
+    """Select the best `top_n` hits and `more` as evidence of `context_tokens` at most; a warning says if it is cut."""
+    limit, tokens = query.preset.evidence.top_n + more, query.preset.evidence.context_tokens
     best = drop_redundant_hits(put_superseded_last(query.text, ranking))[:limit]
     packing = asyncio.to_thread(pack_evidence, query.text, best, max_passages=limit, max_tokens=tokens)
     evidence = await run.step("gather", packing)

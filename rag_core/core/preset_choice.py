@@ -80,7 +80,8 @@ def choose_preset(
     stages_off = {
         stage: 0 for stage, flag in stage_flags.items() if flag is False and named and named.has_number(stage)
     }
-    numbers = {"top_k": top_k, "top_n": top_n, "search_type": search_type}
+    figure_passages = None if top_n is None or not (named and named.has_number("top_n")) else 0
+    numbers = {"top_k": top_k, "top_n": top_n, "figure_passages": figure_passages, "search_type": search_type}
     given_numbers = {field: value for field, value in numbers.items() if value is not None}
     chosen = resolve_preset(name, **{**preset_overrides.get(name, {}), **stages_off, **given_numbers})
     if pipeline not in (None, chosen.pipeline):

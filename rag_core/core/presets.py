@@ -64,9 +64,14 @@ class GradingNumbers:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceNumbers:
-    """An answer is made from the best `top_n` passages, of at most `context_tokens` together."""
+    """An answer is made from the best `top_n` passages, of at most `context_tokens` together.
+
+    Where a question asks for a figure of a report that it names, there are `figure_passages` more: what is computed
+    stands in two statements. A request that says how many has so many.
+    """
 
     top_n: int = _number(5, (1, 20), "passages of evidence")  # S0-27
+    figure_passages: int = _number(2, (0, 10), "passages more for a figure of a named report")
     context_tokens: int = _number(4000, (100, 32_000), "tokens of all evidence")
 
 
@@ -281,6 +286,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
                 answers=0,
                 candidates=10,  # of each leg: S4-10, S4-13
                 top_n=3,
+                figure_passages=0,
                 context_chars=400,  # S4-21
                 relevance_min=0.35,  # S4-28
                 confidence_min=0.7,  # S4-26

@@ -97,6 +97,11 @@ def give_asked_figures_room(query_text: str, names_text: str, ranking: Ranking) 
     return give_figures_room(ranking, shares, within=ANSWERING_HITS, room=ANSWERING_FIGURES)
 
 
+def asks_for_reported_figure(query_text: str, names_text: str, ranking: Ranking) -> bool:
+    """Return whether a question asks for a figure of a report among the hits that `names_text` names."""
+    return asks_for_figure(query_text) and bool(find_asked_documents(names_text, ranking))
+
+
 def select_best_documents(shares: SharesByDocument) -> Set[str]:
     """Return the ids of the documents that the question names most."""
     best = max(shares.values(), default=0.0)

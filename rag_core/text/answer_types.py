@@ -73,15 +73,18 @@ _ANSWER_PATTERNS: Mapping[str, re.Pattern[str]] = {
     ),
 }
 _VALUE_PATTERN = re.compile(r"\bwhat (?:is|was|are|were|did)\b", re.IGNORECASE)
+_MEASURE_PATTERN = re.compile(  # that is computed from figures
+    r"\b(?:ratio|margin|turnover|percentage|percent|proportion|return on|days (?:\w{1,20} )?outstanding)\b",
+    re.IGNORECASE,
+)
 MAX_READ_CHARS = 2000  # of a question
 
 
 def asks_for_figure(question: str) -> bool:
-    """Return whether a question may ask for a figure: how much or many, what share, or what something was."""
+    """Return whether a question may ask for a figure: how much or many, what share or ratio, or what something was."""
     read = question[:MAX_READ_CHARS]
-    return any(_QUESTION_PATTERNS[kind].search(read) for kind in ("money", "number")) or bool(
-        _VALUE_PATTERN.search(read)
-    )
+    patterns = (*(_QUESTION_PATTERNS[kind] for kind in ("money", "number")), _VALUE_PATTERN, _MEASURE_PATTERN)
+    return any(pattern.search(read) for pattern in patterns)
 
 
 def find_missing_kinds(question: str, answer: str) -> tuple[str, ...]:

@@ -39,6 +39,12 @@ def test_a_flag_cannot_switch_on_what_the_pipeline_lacks_and_is_told_so(pipeline
     assert [message.split()[0] for message in advice] == lacks
 
 
+def test_a_request_that_says_how_many_passages_has_none_more_for_figures() -> None:
+    usual, three = choose_preset()[0], choose_preset(top_n=3)[0]
+    assert (usual.evidence.top_n, usual.evidence.figure_passages) == (5, 2)
+    assert (three.evidence.top_n, three.evidence.figure_passages) == (3, 0)
+
+
 def test_a_default_flag_is_no_request() -> None:
     """C10: leaving a flag out never warns."""
     assert choose_preset(pipeline="standard")[1] == ()

@@ -10,6 +10,7 @@ from rag_core.retrieval.asked_documents import (
     DOCUMENT_BONUS,
     FIGURES_BONUS,
     OTHER_PERIOD_SHARE,
+    asks_for_reported_figure,
     find_asked_documents,
     give_asked_figures_room,
     give_figures_room,
@@ -148,6 +149,14 @@ def test_four_of_the_five_that_answer_a_question_for_a_figure_are_figures_of_the
     assert sorted(map(id, roomy)) == sorted(map(id, hits))
     assert give_asked_figures_room("Who audits it?", context, hits) == hits
     assert give_asked_figures_room(asked, asked, hits) == hits
+
+
+def test_a_figure_of_a_report_is_asked_for_where_a_figure_and_a_report_are_named() -> None:
+    hits = find(("oak23", FIGURES), ("notes", "Text"))
+    asked, context = "Asset turnover?", "Asset turnover of Oakhollow in FY2023?"
+    assert asks_for_reported_figure(asked, context, hits)
+    assert not asks_for_reported_figure(asked, asked, hits)
+    assert not asks_for_reported_figure("Who audits it?", context, hits)
 
 
 async def test_figures_have_their_room_behind_a_cross_encoder_and_not_behind_a_search_service_that_ranks() -> None:

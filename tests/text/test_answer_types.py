@@ -77,6 +77,7 @@ def test_what_stands_in_the_question_is_no_answer() -> None:
     [
         ("What was the revenue of Oakhollow in FY2023?", True),
         ("How much did Oakhollow owe its suppliers?", True),
+        ("Take days payable outstanding of Oakhollow for FY2023.", True),
         ("Who audits Oakhollow?", False),
         ("Why did sales fall?", False),
     ],

@@ -203,12 +203,13 @@ async def _collect_evidence(query: Query, hits: Ranking, kit: Kit, run: Run) -> 
 
 
 async def select_evidence(query: Query, ranking: Ranking, run: Run, *, more: int = 0) -> tuple[Evidence, ...]:
-    """Select the best `top_n` hits and `more` as evidence of `context_tokens` at most; a warning says if it is cut."""
-    limit, tokens = query.preset.evidence.top_n + more, query.preset.evidence.context_tokens
-    best = drop_redundant_hits(put_superseded_last(query.text, ranking))[:limit]
-    packing = asyncio.to_thread(pack_evidence, query.text, best, max_passages=limit, max_tokens=tokens)
+    """Select the best `top_n` hits and `more` as evidence of `context_tokens`; a warning says if it cuts the best."""
+    count, tokens = query.preset.evidence.top_n, query.preset.evidence.context_tokens
+    best = drop_redundant_hits(put_superseded_last(query.text, ranking))[: count + more]
+    packing = asyncio.to_thread(pack_evidence, query.text, best, max_passages=count + more, max_tokens=tokens)
     evidence = await run.step("gather", packing)
-    if len(evidence) < len(best) or any(passage.text != passage.hit.chunk.content for passage in evidence):
+    is_cut = any(passage.text != passage.hit.chunk.content for passage in evidence[:count])
+    if is_cut or len(evidence) < min(count, len(best)):
         run.warn("context_trimmed", f"cut to {tokens} tokens: {len(evidence)} of {len(best)} passages, some in part")
     return evidence
 

@@ -36,6 +36,7 @@ HITS_PER_CLAIM = 5
 PASSAGES_PER_CLAIM = 8  # of one or two sentences each
 MAX_CITATIONS_PER_CLAIM = 3
 PASSAGES_FOR_JUDGE = 6
+CHUNKS_FOR_JUDGE = 7  # of which each has one passage at least: an answer's five, and two more for a figure
 SENTENCES_FOR_JUDGE = 3  # of a passage: a claim often needs the sentence before, and a longer one hides a fact
 # the passage entails the claim, and the cross-encoder finds it not relevant
 LOW_RELEVANCE_REASONS = ("relevance: low",)
@@ -304,16 +305,17 @@ def rank_passages_for_judge(
 ) -> list[ClaimPassage]:
     """Return the passages of up to SENTENCES_FOR_JUDGE sentences that share most terms with the statement, best first.
 
-    There are `most` at most. Every chunk of the evidence has one at least: a claim in other words may share no term
-    with what states it.
+    There are `most` at most, or one for each of the CHUNKS_FOR_JUDGE that share most terms: a claim in other words may
+    share no term with what states it.
     """
     claim_terms = extract_terms(statement)
     ranked = [
         sorted(_generate_windows(item, claim_terms), key=lambda passage: -passage.term_share) for item in evidence
     ]
-    best = [windows[0] for windows in ranked if windows]
+    best = sorted((windows[0] for windows in ranked if windows), key=lambda passage: -passage.term_share)
     others = sorted((w for windows in ranked for w in windows[1:]), key=lambda passage: -passage.term_share)
-    return sorted([*best, *others][:most], key=lambda passage: -passage.term_share)
+    count = max(most, min(len(best), CHUNKS_FOR_JUDGE))
+    return sorted([*best, *others][:count], key=lambda passage: -passage.term_share)
 
 
 def _generate_windows(evidence: Evidence, claim_terms: frozenset[str]) -> Iterator[ClaimPassage]:

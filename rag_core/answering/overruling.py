@@ -15,6 +15,7 @@ from rag_core.answering.facts.comparison import (
 from rag_core.answering.facts.computed_amounts import find_computed_amounts
 from rag_core.answering.facts.conflicts import FactConflict
 from rag_core.answering.facts.notations import rewrite_amounts
+from rag_core.answering.facts.words import Words
 from rag_core.answering.table_figures import FoundFigures, look_up_figures
 from rag_core.core.model import Finding, Judgement
 
@@ -42,7 +43,12 @@ def overrule_by_facts(
         return judgement
     deciding = "" if judgement.passage is None else passages[judgement.passage].text
     alignment = align_words(read_words(claim_text), read_words(deciding), ())
-    found = _look_up_figures(claim_text, passages, judgement)
+    claim = read_words(rewrite_amounts(claim_text))
+    found = (
+        FoundFigures(frozenset(), ())
+        if judgement.passage is None
+        else look_up_figures(claim, passages[judgement.passage].chunk)
+    )
     related = [p for p in passages if compute_word_share(claim_text, p.text) >= MIN_RELATED_SHARE]
     frame = "" if judgement.passage is None else passages[judgement.passage].frame
     conflicts = _find_framed_conflicts(claim_text, deciding, frame, question)
@@ -52,7 +58,9 @@ def overrule_by_facts(
     if compute_word_share(claim_text, deciding) >= MIN_OVERRULING_SHARE:
         missing += select_confirmed([conflict for conflict in conflicts if conflict.stated], alignment)
     missing += _select_amounts(find_clause_conflicts(alignment))
-    settled = found.placed | _list_computed(claim_text, [*missing, *elsewhere, *found.conflicts], found.placed)
+    left_open = {conflict.word for conflict in (*missing, *elsewhere)}
+    found = _look_up_beyond(claim, passages, judgement, found, left_open)
+    settled = found.placed | _list_computed(claim, [*missing, *elsewhere, *found.conflicts], found.placed)
     missing, elsewhere = ([c for c in of if c.word not in settled] for of in (missing, elsewhere))
     missing += found.conflicts
     if not missing and not elsewhere:
@@ -65,24 +73,30 @@ def overrule_by_facts(
     return replace(judgement, finding=finding, support=CONTRADICTED_SUPPORT, reasons=reasons, judge=FACTS)
 
 
-def _look_up_figures(claim_text: str, passages: Sequence[ClaimPassage], judgement: Judgement) -> FoundFigures:
-    """Look up the figures of a claim in the deciding passage and in the others of its document.
+def _look_up_beyond(
+    claim: Words, passages: Sequence[ClaimPassage], judgement: Judgement, found: FoundFigures, left_open: Set[str]
+) -> FoundFigures:
+    """Return what was found in the deciding passage with what the others of its document say of figures left open.
 
     What is computed from two statements stands in two passages; one whose cell agrees is enough for a figure.
     """
     if judgement.passage is None:
-        return FoundFigures(frozenset(), ())
-    deciding, claim = passages[judgement.passage].chunk, read_words(rewrite_amounts(claim_text))
+        return found
+    deciding = passages[judgement.passage].chunk
     chunks = {one.chunk.id: one.chunk for one in passages if one.chunk.document_id == deciding.document_id}
-    found = [look_up_figures(claim, chunk) for chunk in chunks.values()]
-    placed = frozenset().union(*(one.placed for one in found))
-    conflicts = dict.fromkeys(conflict for one in found for conflict in one.conflicts if conflict.word not in placed)
-    return FoundFigures(placed, tuple(conflicts))
+    placed, conflicts = set(found.placed), dict.fromkeys(found.conflicts)
+    for chunk in (chunk for id, chunk in chunks.items() if id != deciding.id):
+        if left_open <= placed:
+            break
+        beyond = look_up_figures(claim, chunk)
+        placed |= beyond.placed & left_open
+        conflicts |= dict.fromkeys(conflict for conflict in beyond.conflicts if conflict.word in left_open)
+    standing = [one for one in conflicts if one in found.conflicts or one.word not in placed]
+    return FoundFigures(frozenset(placed), tuple(standing))
 
 
-def _list_computed(claim_text: str, conflicts: Sequence[FactConflict], placed: Set[str]) -> Set[str]:
+def _list_computed(claim: Words, conflicts: Sequence[FactConflict], placed: Set[str]) -> Set[str]:
     """Return the figures of a claim, as it has them, that follow from those without a conflict."""
-    claim = read_words(rewrite_amounts(claim_text))
     wrong = {conflict.word for conflict in conflicts} - placed
     amounts = read_amounts(claim) if wrong else []
     known = [one for one in amounts if one.text not in wrong]

@@ -80,7 +80,7 @@ def choose_preset(
     stages_off = {
         stage: 0 for stage, flag in stage_flags.items() if flag is False and named and named.has_number(stage)
     }
-    figure_passages = None if top_n is None or not (named and named.has_number("top_n")) else 0
+    figure_passages = 0 if top_n is not None and named and named.has_number("figure_passages") else None
     numbers = {"top_k": top_k, "top_n": top_n, "figure_passages": figure_passages, "search_type": search_type}
     given_numbers = {field: value for field, value in numbers.items() if value is not None}
     chosen = resolve_preset(name, **{**preset_overrides.get(name, {}), **stages_off, **given_numbers})

@@ -91,9 +91,7 @@ def give_asked_figures_room(query_text: str, names_text: str, ranking: Ranking) 
     A cross-encoder takes rows of figures for worse than prose about them. Only a question for a figure is answered
     from rows; the report's name may stand in `names_text`, which has the question's context.
     """
-    if not asks_for_figure(query_text):
-        return list(ranking)
-    shares = find_asked_documents(names_text, ranking)
+    shares = find_asked_documents(names_text, ranking) if asks_for_figure(query_text) else {}
     return give_figures_room(ranking, shares, within=ANSWERING_HITS, room=ANSWERING_FIGURES)
 
 

@@ -73,8 +73,9 @@ _ANSWER_PATTERNS: Mapping[str, re.Pattern[str]] = {
     ),
 }
 _VALUE_PATTERN = re.compile(r"\bwhat (?:is|was|are|were|did)\b", re.IGNORECASE)
-_MEASURE_PATTERN = re.compile(  # that is computed from figures
-    r"\b(?:ratio|margin|turnover|percentage|percent|proportion|return on|days (?:\w{1,20} )?outstanding)\b",
+_MEASURE_PATTERN = re.compile(  # what is computed from figures
+    r"\b(?:ratios?|margins?|turnover|percentages?|percent|proportions?|"
+    r"return on (?:\w{1,20} )?(?:assets|equity|capital|investments?|sales)|days (?:\w{1,20} )?outstanding)\b",
     re.IGNORECASE,
 )
 MAX_READ_CHARS = 2000  # of a question

@@ -120,6 +120,17 @@ TRUE = [
     (CHANGES, (), "Receivables increased by $333 in the second quarter of 2023."),
     (CHANGES, (), "Pensions were an income, and no cost, of $222 in the three months ended June 30, 2023."),
     (CHANGES, (), "Investing used cash of $888 in the six months ended June 30, 2023."),
+    (
+        "Inventory takes 112.4 days and payables take 60.2 days.",
+        (),
+        "Inventory takes 112.4 days and payables take 60.2 days: the gap is 52.2 days.",
+    ),
+    (
+        "The rate was 10.4 % in 2022 and 12.9 % in 2023.",
+        (),
+        "The rate of 12.9 % in 2023 is 1.24 times the rate of 10.4 % in 2022.",
+    ),
+    ("Take it for 5 weeks, or for 6 weeks.", (), "Take it for 5 (or 6) weeks."),
     (PROSE, (), "Depreciation went from $435 million in 2021 to $460 million in 2022 and $497 million in 2023."),
     (PROSE, (), "Net sales rose by 4 %, with an unfavorable impact of 1 % from items that affect comparability."),
     (LAGE, (), "Der Umsatz ist im dritten Quartal 2024 auf 1.804,6 Mio. EUR gefallen."),
@@ -164,6 +175,7 @@ TRUE = [
         "million.",
     ),
     (EARNINGS, (), "Net sales fell from $2,552.7 million in 2021 to $2,264.7 million in 2023, a CAGR of -5.8 %."),
+    (BALANCE, (), "This means that total assets of $25,981 million in 2023, over goodwill of $4,773 million, are 5.4."),
     (BALANCE, (), "Receivables of $695 million beside total assets of $25,981 million in 2023 are 9.8 days of a year."),
     (
         EARNINGS,
@@ -233,6 +245,19 @@ FALSE = [
         "$25,981 million in 2023.",
     ),
     (EARNINGS, (), "Net sales fell from $2,552.7 million in 2021 to $2,264.7 million in 2023, a CAGR of -7.8 %."),
+    (EARNINGS, (), "Net sales fell from $2,552.7 million in 2021 to $2,264.7 million in 2023, a CAGR of -6.2 %."),
+    (EARNINGS, (), "Net sales fell from $2,552.7 million in 2021 to $2,264.7 million in 2023, a CAGR of -6.0 %."),
+    (
+        BALANCE,
+        (),
+        "Current assets of $7,743 million, goodwill of $4,773 million, short-term debt of $781 million and receivables "
+        "of $695 million stand beside total assets of $25,981 million in 2023; receivables are 11.4 % of goodwill.",
+    ),
+    (
+        "The rate was 10.4 % in 2022 and 12.9 % in 2023.",
+        (),
+        "The rate was 10.4 % in 2022 and 12.9 % in 2023; the margin was 2.6 %.",
+    ),
 ]
 
 
@@ -270,6 +295,31 @@ def test_what_is_computed_from_two_statements_stands_in_two_passages(claim: str,
         for n in range(len(passages))
     ]
     assert next(one for one in get_args(Finding) if one in found) == finding
+
+
+SPENT = "In fiscal 2022 we spent $4,773 million on capital expenditures."
+IMPAIRED = "We recorded an impairment of goodwill of $781 million."
+OTHERS = "|  | 2023 | 2022 |\nIn millions\nDeferred items | $ 781 | $ 4,501\nSundry reserves | 5,000 | 4,773"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "claim", "stays"),
+    [
+        (SPENT, BALANCE, "Capital expenditures were $4,773 million in 2022.", True),
+        (IMPAIRED, BALANCE, "The impairment of goodwill was $781 million.", True),
+        (BALANCE, OTHERS, "Goodwill was $781 million in 2023.", False),
+        (BALANCE, OTHERS, "Goodwill was $4,773 million in 2022.", False),
+    ],
+)
+def test_another_table_neither_contradicts_nor_excuses_what_the_deciding_passage_says(
+    first: str, second: str, claim: str, stays: bool
+) -> None:
+    """S4-27: only a figure that the deciding passage leaves open is looked up beyond it."""
+    chunks = [replace(build_chunk(content), id=str(n)) for n, content in enumerate((first, second))]
+    passages = rank_passages_for_judge(claim, evidence_from_hits([Hit(chunk, 1.0) for chunk in chunks]))
+    deciding = next(n for n, passage in enumerate(passages) if passage.chunk.id == "0")
+    judged = overrule_by_facts(claim, passages, Judgement("supported", 0.95, deciding, judge="yes"), "")
+    assert (judged.finding == "supported") is stays
 
 
 def test_a_figure_of_another_document_is_no_support() -> None:

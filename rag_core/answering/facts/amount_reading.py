@@ -258,7 +258,8 @@ def _share_units(words: Words, amounts: Sequence[Amount]) -> list[Amount]:
         one, other = shared[n], shared[n + 1]
         between = [word.form for word in words[one.end : other.start]]
         is_list = len(between) < 2 and set(between) <= _LIST_FORMS and one.start != other.start
-        is_ended = any(sign in word.before for word in words[one.end : other.start + 1] for sign in ".;:()\n|")
+        is_closed = any(")" in word.before for word in words[one.end : other.start])
+        is_ended = is_closed or any(sign in words[other.start].before for sign in ".;:()\n|")
         if not is_list or is_ended or one.unit or one.is_spelled_year:
             continue
         factor = 60 if other.unit == "clock" else _read_magnitude(one, other)

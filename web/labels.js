@@ -56,6 +56,7 @@ const EXPLANATIONS = new Map([
   ["rerank", "Passages that the chat model grades: the dearest step. 0 leaves it out."],
   ["overretrieve", "How many times more passages are searched for when some are graded."],
   ["top_n", "Passages that an answer is written from."],
+  ["figure_passages", "Passages more where a question asks for a figure of a report that it names. 0: none."],
   ["context_tokens", "Tokens of these passages together: what a question costs at most on the way in."],
   ["context_chars", "Characters of a passage that an answer may use. 0 takes whole passages."],
   ["neighbours", "Chunks before and after a passage that are read with it."],

@@ -197,8 +197,9 @@ async def _collect_evidence(query: Query, hits: Ranking, kit: Kit, run: Run) -> 
         fallback="the order of the search",
         within_s=SCORING_TIMEOUT_S,
     )
-    asks_for_figure = asks_for_reported_figure(query.text, query.text_in_context, ranking)
-    more = query.preset.evidence.figure_passages if asks_for_figure else 0
+    more = query.preset.evidence.figure_passages
+    if more and not asks_for_reported_figure(query.text, query.text_in_context, ranking):
+        more = 0
     return await select_evidence(query, ranking, run, more=more)
 
 

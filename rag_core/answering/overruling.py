@@ -44,11 +44,6 @@ def overrule_by_facts(
     deciding = "" if judgement.passage is None else passages[judgement.passage].text
     alignment = align_words(read_words(claim_text), read_words(deciding), ())
     claim = read_words(rewrite_amounts(claim_text))
-    found = (
-        FoundFigures(frozenset(), ())
-        if judgement.passage is None
-        else look_up_figures(claim, passages[judgement.passage].chunk)
-    )
     related = [p for p in passages if compute_word_share(claim_text, p.text) >= MIN_RELATED_SHARE]
     frame = "" if judgement.passage is None else passages[judgement.passage].frame
     conflicts = _find_framed_conflicts(claim_text, deciding, frame, question)
@@ -59,7 +54,7 @@ def overrule_by_facts(
         missing += select_confirmed([conflict for conflict in conflicts if conflict.stated], alignment)
     missing += _select_amounts(find_clause_conflicts(alignment))
     left_open = {conflict.word for conflict in (*missing, *elsewhere)}
-    found = _look_up_beyond(claim, passages, judgement, found, left_open)
+    found = _look_up_figures(claim, passages, judgement, left_open)
     settled = found.placed | _list_computed(claim, [*missing, *elsewhere, *found.conflicts], found.placed)
     missing, elsewhere = ([c for c in of if c.word not in settled] for of in (missing, elsewhere))
     missing += found.conflicts
@@ -73,16 +68,17 @@ def overrule_by_facts(
     return replace(judgement, finding=finding, support=CONTRADICTED_SUPPORT, reasons=reasons, judge=FACTS)
 
 
-def _look_up_beyond(
-    claim: Words, passages: Sequence[ClaimPassage], judgement: Judgement, found: FoundFigures, left_open: Set[str]
+def _look_up_figures(
+    claim: Words, passages: Sequence[ClaimPassage], judgement: Judgement, left_open: Set[str]
 ) -> FoundFigures:
-    """Return what was found in the deciding passage with what the others of its document say of figures left open.
+    """Look up the figures of a claim in the deciding passage, and those left open in the others of its document.
 
     What is computed from two statements stands in two passages; one whose cell agrees is enough for a figure.
     """
     if judgement.passage is None:
-        return found
+        return FoundFigures(frozenset(), ())
     deciding = passages[judgement.passage].chunk
+    found = look_up_figures(claim, deciding)
     chunks = {one.chunk.id: one.chunk for one in passages if one.chunk.document_id == deciding.document_id}
     placed, conflicts = set(found.placed), dict.fromkeys(found.conflicts)
     for chunk in (chunk for id, chunk in chunks.items() if id != deciding.id):
